@@ -2,21 +2,159 @@
 
 #include <algorithm>
 #include <array>
+#include <cctype>
 #include <chrono>
+#include <cstdlib>
 #include <ostream>
+#include <string>
+#include <string_view>
+#include <utility>
 
+#include <fcntl.h>
 #include <nlohmann/json.hpp>
+#include <nlohmann/json_fwd.hpp>
+#include <unistd.h>
 
-#include "cli/empty_lists.h"
 #include "cli/exit_code.h"
 #include "cli/json_text.h"
-#include "cli/yaml_text.h"
 #include "core/base/encoding.h"
+#include "core/base/error.h"
 #include "core/base/str_cat.h"
 #include "core/base/time.h"
 
 namespace tarn::cli {
 namespace {
+
+// JSON documents as YAML.
+
+using Json = nlohmann::json;
+constexpr size_t kIndent = 2;
+
+/// Whether YAML reads the unquoted text as this string. Everything else is quoted: a JSON string
+/// is a YAML string.
+bool is_plain(const std::string& text) {
+  constexpr std::string_view kAllowed = "_-./";
+  if (text.empty() || std::isalpha(static_cast<unsigned char>(text.front())) == 0) return false;
+  const bool simple = std::all_of(text.begin(), text.end(), [&](char c) {
+    return std::isalnum(static_cast<unsigned char>(c)) != 0 ||
+           kAllowed.find(c) != std::string_view::npos;
+  });
+  std::string lower = text;
+  std::transform(lower.begin(), lower.end(), lower.begin(),
+                 [](char c) { return static_cast<char>(std::tolower(c)); });
+  constexpr std::string_view kWords[] = {"true", "false", "null", "yes", "no",
+                                         "on",   "off",   "y",    "n"};
+  return simple && std::find(std::begin(kWords), std::end(kWords), lower) == std::end(kWords);
+}
+
+std::string scalar(const Json& value) {
+  if (value.is_string()) {
+    const auto& text = value.get_ref<const std::string&>();
+    return is_plain(text) ? text : json_text(value);
+  }
+  return value.empty() && value.is_object()  ? "{}"
+         : value.empty() && value.is_array() ? "[]"
+                                             : json_text(value);
+}
+
+bool is_block(const Json& value) { return value.is_structured() && !value.empty(); }
+
+void write(std::string& out, const Json& value, size_t indent);
+
+/// Writes the value behind "key:" or "-"; `same_line` if its first line may stand there too.
+void write_below(std::string& out, const Json& value, size_t indent, bool same_line) {
+  if (!is_block(value)) {
+    out += str_cat(' ', scalar(value), '\n');
+  } else if (same_line) {
+    std::string block;
+    write(block, value, indent);
+    out += str_cat(' ', block.substr(indent));
+  } else {
+    out += '\n';
+    write(out, value, indent);
+  }
+}
+
+void write(std::string& out, const Json& value, size_t indent) {
+  const std::string margin(indent, ' ');
+  if (!is_block(value)) {
+    out += str_cat(margin, scalar(value), '\n');
+  } else if (value.is_array()) {
+    for (const Json& item : value) {
+      out += str_cat(margin, '-');
+      write_below(out, item, indent + kIndent, /*same_line=*/true);
+    }
+  } else {
+    for (const auto& [key, item] : value.items()) {
+      out += str_cat(margin, scalar(Json(key)), ':');
+      write_below(out, item, indent + kIndent, /*same_line=*/false);
+    }
+  }
+}
+
+/// The document in block style, each line after `indent` spaces, with a line end. Strings that
+/// YAML would read as something else are quoted, so a reader gets the same values.
+std::string yaml_text(const Json& document, size_t indent = 0) {
+  std::string out;
+  write(out, document, indent);
+  return out;
+}
+
+// Messages for lists without items.
+
+using Entry = std::pair<std::string_view, std::string_view>;
+
+constexpr std::array<Entry, 35> kMessages{{
+    {"AliasHistory", "this alias was never set: tarn alias set @NAME REF"},
+    {"AliasList",
+     "no aliases: tarn alias set @NAME REF creates one, or a promotion whose policy has `alias`"},
+    {"AnnotationList", "no objects here: tarn fs ls REF lists what there is"},
+    {"BranchList",
+     "no branches of that name: tarn branch create NAME --source main creates one; "
+     "-a lists hidden ones too"},
+    {"BranchRuleList", "no rules: tarn branch-protect add PATTERN REPOSITORY protects branches"},
+    {"CommitList", "no commits match: leave out --since, --prefix, --object or --stop-at"},
+    {"Config", "no settings: tarn auth login stores them"},
+    {"CredentialList", "no access keys: tarn auth credentials create USER"},
+    {"DeletedRepositoryList", "no deleted repositories that can be restored"},
+    {"DeliveryList", "no deliveries: tarn webhook ping NAME sends an event"},
+    {"DiffList", "no differences"},
+    {"ExpiryList", "no commits have expired: tarn gc set-config sets rules"},
+    {"FindingList", ""},
+    {"GarbageCollectionList", "no garbage collection has run: tarn gc run"},
+    {"GatePolicyList",
+     "no policies: tarn policy apply -f FILE sets one (docs/policy-reference.md)"},
+    {"GroupList", "no groups: tarn auth groups create NAME"},
+    {"HoldList", "no holds: tarn hold add REF keeps data from garbage collection"},
+    {"HookPlan", "no hook would run: tarn actions validate FILE checks an action file"},
+    {"HookRunList", "no hooks have run: action files are below _lakefs_actions/ (docs/hooks.md)"},
+    {"ImportProblemList", ""},
+    {"JobList",
+     "no jobs: imports, verifications and dumps are listed while they run and some time after"},
+    {"MergeConflict", ""},
+    {"MetricFileList", "no patterns: metric files are not read; tarn exp files --set 'metrics/**'"},
+    {"MetricList", "no metrics: tarn exp log --ref REF --metric NAME=NUMBER records some"},
+    {"ObjectList", "no objects: tarn fs upload FILE tarn://REPOSITORY/BRANCH/PATH adds one"},
+    {"Operation",
+     "no operations: long requests, and those with --async, are listed here for a day"},
+    {"Profile", "no profiles: tarn auth login --profile NAME creates one"},
+    {"Promotion", "no promotions: tarn promote CANDIDATE --to BRANCH begins one"},
+    {"PullRequestList", "no pull requests: tarn pr create SOURCE DESTINATION -t TITLE"},
+    {"QuotaList", "no quotas: tarn quota set sets one"},
+    {"RepositoryList", "no repositories: tarn repo create NAME creates one"},
+    {"RunList", "no runs: tarn exp log --ref BRANCH --metric NAME=NUMBER records one"},
+    {"TagList", "no tags: tarn tag create NAME REF creates one"},
+    {"TagRuleList", "no rules: tarn tag-protect add PATTERN REPOSITORY protects tags"},
+    {"WebhookList", "no webhooks: tarn webhook set NAME URL creates one"},
+}};
+
+/// "no branches yet: ..." with what to do next, for a kind of list; "" if its command has a message
+/// of its own.
+std::string_view empty_list_message(std::string_view kind) {
+  const auto at = std::find_if(kMessages.begin(), kMessages.end(),
+                               [&](const Entry& entry) { return entry.first == kind; });
+  return at == kMessages.end() ? "nothing found" : at->second;
+}
 
 using Json = nlohmann::json;
 
@@ -304,6 +442,24 @@ void print_failure(std::ostream& talk, const Error& error, Format format, bool c
                     {"message", error.message()},
                     {"exitCode", static_cast<int>(exit_code_of(error))}};
   talk << (format == Format::kYaml ? yaml_text(fields) : json_text(fields) + '\n') << std::flush;
+}
+
+Pager::Pager(const std::string& command) : terminal_(::fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3)) {
+  int ends[2];
+  if (terminal_ < 0 || ::pipe2(ends, O_CLOEXEC) != 0) {
+    throw Error(ErrorCode::kInternal, "starting the pager: no file descriptors left");
+  }
+  ::setenv("LESS", "FRX", /*overwrite=*/0);  // for PAGER=less
+  program_ = start_program(command, {}, ends[0]);
+  ::dup2(ends[1], STDOUT_FILENO);
+  ::close(ends[0]);
+  ::close(ends[1]);
+}
+
+Pager::~Pager() {
+  ::dup2(terminal_, STDOUT_FILENO);  // closes the pipe, which ends the pager's input
+  ::close(terminal_);
+  wait_for_program(program_);
 }
 
 }  // namespace tarn::cli

@@ -12,12 +12,29 @@
 
 #include <nlohmann/json_fwd.hpp>
 
-#include "cli/pager.h"
+#include "cli/child_program.h"
 #include "cli/screen.h"
 #include "cli/table.h"
 #include "core/base/error.h"
 
 namespace tarn::cli {
+
+// A pager: a program through which standard output reaches the terminal, page by page.
+
+/// During its lifetime standard output goes to the program. The destructor waits until the user
+/// leaves it. Callers flush their streams before both. One at a time.
+class Pager {
+ public:
+  explicit Pager(const std::string& command);
+  ~Pager();
+  Pager(const Pager&) = delete;
+  Pager& operator=(const Pager&) = delete;
+
+ private:
+  IgnoredInterrupts interrupts_;
+  int terminal_;  ///< the previous standard output
+  pid_t program_;
+};
 
 enum class Format { kTable, kJson, kJsonLines, kYaml, kCsv, kMarkdown, kName };
 

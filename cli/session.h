@@ -1,13 +1,17 @@
 // The context of every command: the server, the output, and the terminal, if there is one.
 #pragma once
 
+#include <chrono>
 #include <functional>
+#include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 
 #include "cli/client.h"
 #include "cli/output.h"
 #include "cli/settings.h"
+#include "cli/signals.h"
 #include "cli/uri.h"
 
 namespace tarn::cli {
@@ -59,5 +63,35 @@ Json metadata_from(const std::vector<std::string>& words);
 /// Prints all pages of the list that `request` asks for; `cells` gives one item's column values.
 void print_list(Session& session, const Request& request, std::string kind, Cells columns,
                 const std::function<Cells(const Json&)>& cells);
+
+// A client that waits for a server that is unavailable for a while: restarting, failing over, or
+// behind a proxy that reports so.
+
+/// How long it waits for a server that does not answer, if the caller set no timeout.
+constexpr std::chrono::minutes kServerAwayMax{10};
+
+/// Records ^C and SIGTERM during its lifetime; one at a time. One thread at a time.
+class PatientClient {
+ public:
+  /// Waits until `timeout` has passed; without one, as long as the server answers.
+  PatientClient(Session& session, std::optional<std::chrono::milliseconds> timeout);
+
+  /// The answer to a request that can be repeated. Throws unavailable once time_is_up() or
+  /// interrupted(), or after kServerAwayMax without an answer; other errors of the server at once.
+  Json call(const Request& request);
+
+  bool interrupted() const { return watch_.interrupted(); }
+  bool time_is_up() const;
+  /// The time until time_is_up(), at most `most`.
+  std::chrono::milliseconds left(std::chrono::milliseconds most) const;
+
+ private:
+  using SteadyClock = std::chrono::steady_clock;
+
+  Session& session_;
+  Client client_;
+  const InterruptWatch watch_;
+  std::optional<SteadyClock::time_point> deadline_;
+};
 
 }  // namespace tarn::cli

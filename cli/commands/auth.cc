@@ -1,14 +1,117 @@
 // tarn auth whoami | login | switch | token
+
+#include <string>
+#include <string_view>
+
 #include <nlohmann/json.hpp>
 
-#include "cli/commands/account_record.h"
 #include "cli/commands/commands.h"
 #include "cli/exit_code.h"
+#include "cli/json_text.h"
+#include "cli/local_file.h"
 #include "cli/session.h"
 #include "core/base/str_cat.h"
+#include "core/base/text.h"
 
 namespace tarn::cli {
 namespace {
+
+// Helpers of the commands about users, groups, policies and keys.
+
+/// A user, group or policy to create.
+struct Creation {
+  std::string_view kind;  ///< "User"
+  std::string path;       ///< of all of its kind
+  std::string name;
+  bool if_not_exists = false;  ///< an existing one is shown unchanged
+};
+
+/// "allow fs:ReadObject, fs:ListObjects on *"
+std::string in_words(const Json& statement) {
+  std::string out = str_cat(statement.value("effect", ""), ' ',
+                            joined(statement.value("action", std::vector<std::string>{}), ", "),
+                            " on ", statement.value("resource", ""));
+  if (statement.contains("condition")) out += str_cat(" if ", json_text(statement["condition"]));
+  return out;
+}
+
+std::string created(const Json& record) {
+  return time_in_words(record.value("creation_date", int64_t{0}));
+}
+
+/// The name of the authenticated user.
+std::string current_user(Client& client) {
+  return client.call({.path = "/user"}).at("user").at("id").get<std::string>();
+}
+
+/// Prints the server's record of a user, group or policy; `kind` is "User".
+void print_account(Output& out, std::string_view kind, Json record) {
+  std::string label(kind);
+  label.front() = static_cast<char>(std::tolower(label.front()));
+  std::vector<std::pair<std::string, std::string>> lines{{label, record.value("id", "")},
+                                                         {"created", created(record)}};
+  for (const char* field : {"email", "description"}) {
+    if (const std::string text = record.value(field, ""); !text.empty()) {
+      lines.emplace_back(field, text);
+    }
+  }
+  const Json statements = record.value("statement", Json::array());
+  for (const Json& statement : statements) lines.emplace_back("statement", in_words(statement));
+  out.object(kind, std::move(record), lines);
+}
+
+void create_account(Session& session, const Creation& creation, const Json& body) {
+  const Answer answer = session.client.ask(post_request(creation.path, body));
+  if (answer.ok()) {
+    Json made = json_of(answer);
+    made["changed"] = true;
+    return print_account(session.out, creation.kind, std::move(made));
+  }
+  const Error error = error_from(answer);
+  if (error.code() != ErrorCode::kAlreadyExists || !creation.if_not_exists) throw error;
+  Json found = session.client.call({.path = creation.path + api_path({creation.name})});
+  found["changed"] = false;
+  print_account(session.out, creation.kind, std::move(found));
+}
+
+/// Deletes the account at `path` and prints that; `what` is "user \"ann\"".
+void delete_account(Session& session, const std::string& path, const std::string& what, bool yes) {
+  session.confirm(str_cat("Delete ", what, "?"), yes);
+  session.client.call(delete_request(path));
+  session.out.remark(str_cat("deleted ", what));
+}
+
+/// Attaches one account to another ("Membership", at `path`) and prints `fields`, the name first.
+/// Succeeds if it is attached already.
+void attach(Session& session, std::string_view kind, const std::string& path, const Pairs& fields) {
+  const Answer answer = session.client.ask(put_request(path));
+  if (!answer.ok() && error_from(answer).code() != ErrorCode::kAlreadyExists) {
+    throw error_from(answer);
+  }
+  Json printed{{"changed", answer.ok()}};
+  for (const auto& [name, value] : fields) printed[name] = value;
+  session.out.object(kind, std::move(printed), fields);
+}
+
+/// Lists accounts with a name and a date: users, groups, keys. `column` is the title of the name.
+void print_accounts(Session& session, const Request& request, std::string_view column,
+                    std::string_view field = "id") {
+  std::string kind = str_cat(column, "List");
+  kind.front() = static_cast<char>(std::toupper(kind.front()));
+  print_list(session, request, std::move(kind), {std::string(column), "created"},
+             [&](const Json& item) -> Cells {
+               return {item.value(field, ""), created(item)};
+             });
+}
+
+/// Lists policies.
+void print_policies(Session& session, const Request& request) {
+  print_list(session, request, "PolicyList", {"policy", "created", "statements"},
+             [](const Json& item) -> Cells {
+               return {item.value("id", ""), created(item),
+                       std::to_string(item.value("statement", Json::array()).size())};
+             });
+}
 
 struct None {};
 
@@ -99,6 +202,413 @@ void add_auth_commands(CommandTree& tree) {
   add_auth_group_commands(tree);
   add_auth_policy_commands(tree);
   add_auth_credential_commands(tree);
+}
+
+// tarn auth users list | create | show | delete | groups | policies
+
+namespace {
+
+constexpr const char* kUsers = "/auth/users";
+
+std::string user_path(std::string_view user) { return api_path({"auth", "users", user}); }
+
+void list_users(Session& session, const Names& options) {
+  print_accounts(session, {.path = kUsers, .query = {{"prefix", options.prefix}}}, "user");
+}
+
+struct CreateUser {
+  std::string user;
+  bool if_not_exists = false;
+
+  void declare(Command& command) {
+    command.argument("USER", user, "its name")
+        .flag("--if-not-exists", if_not_exists, "succeed if it exists already");
+  }
+};
+
+void create_user(Session& session, const CreateUser& options) {
+  create_account(session, {"User", kUsers, options.user, options.if_not_exists},
+                 {{"id", options.user}});
+}
+
+struct OneUser {
+  std::string user;
+
+  void declare(Command& command) { command.argument("USER", user, "who"); }
+};
+
+void show_user(Session& session, const OneUser& options) {
+  print_account(session.out, "User", session.client.call({.path = user_path(options.user)}));
+}
+
+void groups(Session& session, const OneUser& options) {
+  print_accounts(session, {.path = user_path(options.user) + "/groups"}, "group");
+}
+
+struct Policies {
+  std::string user;
+  bool effective = false;
+
+  void declare(Command& command) {
+    command.argument("USER", user, "who")
+        .flag("--effective", effective, "include the policies of the user's groups");
+  }
+};
+
+void list_policies_of_user(Session& session, const Policies& options) {
+  print_policies(session, {.path = user_path(options.user) + "/policies",
+                           .query = {{"effective", options.effective ? "true" : "false"}}});
+}
+
+struct DeleteUser {
+  std::string user;
+  bool yes = false;
+
+  void declare(Command& command) {
+    command.argument("USER", user, "who").flag("-y,--yes", yes, "do not ask for confirmation");
+  }
+};
+
+void remove_user(Session& session, const DeleteUser& options) {
+  delete_account(session, user_path(options.user),
+                 str_cat("user \"", options.user, "\" with its keys"), options.yes);
+}
+
+}  // namespace
+
+void add_auth_user_commands(CommandTree& tree) {
+  tree.group("auth users", "Users");
+  tree.add<Names>("auth users list", "List users", list_users);
+  tree.add<CreateUser>("auth users create",
+                       "Create a user; `tarn auth credentials create` gives it an access key",
+                       create_user);
+  tree.add<OneUser>("auth users show", "Show a user", show_user);
+  tree.add<OneUser>("auth users groups", "List the groups of a user", groups);
+  tree.add<Policies>("auth users policies", "List the policies of a user", list_policies_of_user);
+  tree.add<DeleteUser>("auth users delete", "Delete a user and its keys", remove_user);
+}
+
+// tarn auth groups list | create | show | delete | policies, tarn auth members, tarn auth acl
+
+namespace {
+
+constexpr const char* kGroups = "/auth/groups";
+
+std::string group_path(std::string_view group) { return api_path({"auth", "groups", group}); }
+
+void list_groups(Session& session, const Names& options) {
+  print_accounts(session, {.path = kGroups, .query = {{"prefix", options.prefix}}}, "group");
+}
+
+struct CreateGroup {
+  std::string group;
+  std::string description;
+  bool if_not_exists = false;
+
+  void declare(Command& command) {
+    command.argument("GROUP", group, "its name")
+        .option("--description", description, "a description")
+        .flag("--if-not-exists", if_not_exists, "succeed if it exists already");
+  }
+};
+
+void create_group(Session& session, const CreateGroup& options) {
+  create_account(session, {"Group", kGroups, options.group, options.if_not_exists},
+                 {{"id", options.group}, {"description", options.description}});
+}
+
+struct OneGroup {
+  std::string group;
+
+  void declare(Command& command) { command.argument("GROUP", group, "which"); }
+};
+
+void show_group(Session& session, const OneGroup& options) {
+  print_account(session.out, "Group", session.client.call({.path = group_path(options.group)}));
+}
+
+void list_policies_of_group(Session& session, const OneGroup& options) {
+  print_policies(session, {.path = group_path(options.group) + "/policies"});
+}
+
+struct DeleteGroup {
+  std::string group;
+  bool yes = false;
+
+  void declare(Command& command) {
+    command.argument("GROUP", group, "which").flag("-y,--yes", yes, "do not ask for confirmation");
+  }
+};
+
+void remove_group(Session& session, const DeleteGroup& options) {
+  delete_account(session, group_path(options.group),
+                 str_cat("group \"", options.group, "\"; its members stay users"), options.yes);
+}
+
+struct Member {
+  std::string group;
+  std::string user;
+
+  void declare(Command& command) {
+    command.argument("GROUP", group, "which").argument("USER", user, "who");
+  }
+};
+
+std::string member_path(const Member& options) {
+  return api_path({"auth", "groups", options.group, "members", options.user});
+}
+
+void list_members(Session& session, const OneGroup& options) {
+  print_accounts(session, {.path = group_path(options.group) + "/members"}, "user");
+}
+
+void add_member(Session& session, const Member& options) {
+  attach(session, "Membership", member_path(options),
+         {{"user", options.user}, {"group", options.group}});
+}
+
+void remove_member(Session& session, const Member& options) {
+  session.client.call(delete_request(member_path(options)));
+  session.out.remark(str_cat("removed \"", options.user, "\" from group \"", options.group, '"'));
+}
+
+void show_acl(Session& session, const OneGroup& options) {
+  const Json acl = session.client.call({.path = group_path(options.group) + "/acl"});
+  session.out.object("Acl", acl, {{"permission", acl.value("permission", "")}});
+}
+
+struct SetAcl {
+  std::string group;
+  std::string permission;
+
+  void declare(Command& command) {
+    command.argument("GROUP", group, "which")
+        .argument("PERMISSION", permission, "Read, Write, Super or Admin");
+  }
+};
+
+void set_acl(Session& session, const SetAcl& options) {
+  const Json body{{"permission", options.permission}};
+  session.client.call(post_request(group_path(options.group) + "/acl", body));
+  session.out.object("Acl", {{"permission", options.permission}, {"changed", true}},
+                     {{"permission", options.permission}});
+}
+
+}  // namespace
+
+void add_auth_group_commands(CommandTree& tree) {
+  tree.group("auth groups", "Groups of users");
+  tree.add<Names>("auth groups list", "List groups", list_groups);
+  tree.add<CreateGroup>("auth groups create", "Create a group", create_group);
+  tree.add<OneGroup>("auth groups show", "Show a group", show_group);
+  tree.add<OneGroup>("auth groups policies", "List the policies of a group",
+                     list_policies_of_group);
+  tree.add<DeleteGroup>("auth groups delete", "Delete a group", remove_group);
+  tree.group("auth members", "Who is in a group");
+  tree.add<OneGroup>("auth members list", "List the members of a group", list_members);
+  tree.add<Member>("auth members add", "Add a user to a group", add_member);
+  tree.add<Member>("auth members remove", "Remove a user from a group", remove_member);
+  tree.group("auth acl", "Access levels of groups");
+  tree.add<OneGroup>("auth acl show", "Show the access level of a group", show_acl);
+  tree.add<SetAcl>("auth acl set", "Replace the policies of a group by an access level", set_acl);
+}
+
+// tarn auth credentials list | create | delete
+
+namespace {
+
+struct CredentialsOptions {
+  std::string user;
+
+  void declare(Command& command) {
+    command.optional_argument("USER", user, "the user; default: you");
+  }
+};
+
+std::string user_or_self(Session& session, const std::string& user) {
+  return user.empty() ? current_user(session.client) : user;
+}
+
+std::string keys_path(std::string_view user) {
+  return api_path({"auth", "users", user, "credentials"});
+}
+
+void list_credentials(Session& session, const CredentialsOptions& options) {
+  print_accounts(session, {.path = keys_path(user_or_self(session, options.user))}, "credentials",
+                 "access_key_id");
+}
+
+void create_credentials(Session& session, const CredentialsOptions& options) {
+  const std::string user = user_or_self(session, options.user);
+  Json made = session.client.call(post_request(keys_path(user)));
+  const std::vector<std::pair<std::string, std::string>> lines{
+      {"access key", made.value("access_key_id", "")},
+      {"secret key", made.value("secret_access_key", "")},
+      {"user", user}};
+  made["user"] = user;
+  made["changed"] = true;
+  session.out.object("Credentials", std::move(made), lines);
+  session.out.remark("the secret key cannot be shown again");
+}
+
+struct DeleteCredentials {
+  std::string key;
+  std::string user;
+  bool yes = false;
+
+  void declare(Command& command) {
+    command.argument("KEY", key, "an access key")
+        .optional_argument("USER", user, "the user; default: you")
+        .flag("-y,--yes", yes, "do not ask for confirmation");
+  }
+};
+
+void remove_credentials(Session& session, const DeleteCredentials& options) {
+  const std::string user = user_or_self(session, options.user);
+  delete_account(session, keys_path(user) + api_path({options.key}),
+                 str_cat("access key \"", options.key, "\" of user \"", user, '"'), options.yes);
+}
+
+}  // namespace
+
+void add_auth_credential_commands(CommandTree& tree) {
+  tree.group("auth credentials", "Access keys of users");
+  tree.add<CredentialsOptions>("auth credentials list", "List access keys", list_credentials);
+  tree.add<CredentialsOptions>("auth credentials create", "Create an access key and its secret",
+                               create_credentials);
+  tree.add<DeleteCredentials>("auth credentials delete", "Delete an access key",
+                              remove_credentials);
+}
+
+// tarn auth policies list | show | create | update | delete | attach | detach
+
+namespace {
+
+constexpr const char* kPolicies = "/auth/policies";
+/// Servers reject longer documents.
+constexpr size_t kDocumentBytesMax = 1 << 20;
+
+std::string policy_path(std::string_view policy) { return api_path({"auth", "policies", policy}); }
+
+void list_auth_policies(Session& session, const Names& options) {
+  print_policies(session, {.path = kPolicies, .query = {{"prefix", options.prefix}}});
+}
+
+struct OneAuthPolicy {
+  std::string policy;
+
+  void declare(Command& command) { command.argument("POLICY", policy, "which"); }
+};
+
+void show_auth_policy(Session& session, const OneAuthPolicy& options) {
+  print_account(session.out, "Policy", session.client.call({.path = policy_path(options.policy)}));
+}
+
+struct Write {
+  std::string policy;
+  std::string file;
+
+  void declare(Command& command) {
+    command.argument("POLICY", policy, "its name")
+        .argument("FILE", file,
+                  "JSON as printed by `tarn auth policies show -o json`; '-' = standard input");
+  }
+};
+
+struct CreateAuthPolicy : Write {
+  bool if_not_exists = false;
+
+  void declare(Command& command) {
+    Write::declare(command);
+    command.flag("--if-not-exists", if_not_exists, "succeed if it exists already");
+  }
+};
+
+/// {"id", "statement"}; the file may contain the statements only.
+Json policy_of(const Write& options) {
+  const Json document = parse_json(read_whole_file(options.file, kDocumentBytesMax));
+  const Json* statement = &document;
+  if (document.is_object() && document.contains("statement")) statement = &document["statement"];
+  if (!statement->is_array()) {
+    throw usage_error(str_cat("reading ", options.file,
+                              R"(: expected {"statement": [{"effect": "allow", "action": )",
+                              R"(["fs:ReadObject"], "resource": "*"}]})"));
+  }
+  return {{"id", options.policy}, {"statement", *statement}};
+}
+
+void create_auth_policy(Session& session, const CreateAuthPolicy& options) {
+  create_account(session, {"Policy", kPolicies, options.policy, options.if_not_exists},
+                 policy_of(options));
+}
+
+void update_auth_policy(Session& session, const Write& options) {
+  Json policy = session.client.call(put_request(policy_path(options.policy), policy_of(options)));
+  policy["changed"] = true;
+  print_account(session.out, "Policy", std::move(policy));
+}
+
+struct DeleteAuthPolicy {
+  std::string policy;
+  bool yes = false;
+
+  void declare(Command& command) {
+    command.argument("POLICY", policy, "which")
+        .flag("-y,--yes", yes, "do not ask for confirmation");
+  }
+};
+
+void remove_auth_policy(Session& session, const DeleteAuthPolicy& options) {
+  delete_account(session, policy_path(options.policy),
+                 str_cat("policy \"", options.policy, "\" and take it from all who have it"),
+                 options.yes);
+}
+
+struct Holder {
+  std::string policy;
+  std::string user;
+  std::string group;
+
+  void declare(Command& command) {
+    command.argument("POLICY", policy, "which")
+        .option("--user", user, "of this user")
+        .option("--group", group, "of this group");
+  }
+};
+
+/// "users" or "groups", and the name.
+std::string holder_path(const Holder& options) {
+  if (options.user.empty() == options.group.empty())
+    throw usage_error("whose policy? give --user or --group");
+  return options.user.empty()
+             ? api_path({"auth", "groups", options.group, "policies", options.policy})
+             : api_path({"auth", "users", options.user, "policies", options.policy});
+}
+
+void attach_to(Session& session, const Holder& options) {
+  attach(session, "PolicyAttachment", holder_path(options),
+         {{"policy", options.policy},
+          options.user.empty() ? std::pair<std::string, std::string>{"group", options.group}
+                               : std::pair<std::string, std::string>{"user", options.user}});
+}
+
+void detach(Session& session, const Holder& options) {
+  session.client.call(delete_request(holder_path(options)));
+  session.out.remark(str_cat("took policy \"", options.policy, "\" from \"",
+                             options.user.empty() ? options.group : options.user, '"'));
+}
+
+}  // namespace
+
+void add_auth_policy_commands(CommandTree& tree) {
+  tree.group("auth policies", "What users and groups may do");
+  tree.add<Names>("auth policies list", "List policies", list_auth_policies);
+  tree.add<OneAuthPolicy>("auth policies show", "Show a policy", show_auth_policy);
+  tree.add<CreateAuthPolicy>("auth policies create", "Create a policy", create_auth_policy);
+  tree.add<Write>("auth policies update", "Replace the statements of a policy", update_auth_policy);
+  tree.add<Holder>("auth policies attach", "Attach a policy to a user or a group", attach_to);
+  tree.add<Holder>("auth policies detach", "Detach a policy from a user or a group", detach);
+  tree.add<DeleteAuthPolicy>("auth policies delete", "Delete a policy", remove_auth_policy);
 }
 
 }  // namespace tarn::cli

@@ -1,11 +1,15 @@
 // The commands, one function per noun (or verb that stands alone), and options that several take.
 #pragma once
 
+#include <cstdint>
 #include <string>
 
 #include "cli/arguments.h"
 
 namespace tarn::cli {
+
+/// The default of an option whose values are not negative.
+constexpr int64_t kNotGiven = -1;
 
 struct InRepository {
   std::string repository;

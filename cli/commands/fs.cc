@@ -1,7 +1,15 @@
 // tarn fs ls | stat | cat | presign | metadata | rm
+
+#include <optional>
+#include <string>
+
 #include <nlohmann/json.hpp>
 
 #include "cli/commands/commands.h"
+#include "cli/commands/commit_record.h"
+#include "cli/commands/fs_transfer.h"
+#include "cli/exit_code.h"
+#include "cli/local_file.h"
 #include "cli/object_record.h"
 #include "cli/session.h"
 #include "cli/transfer.h"
@@ -185,6 +193,289 @@ void add_fs_commands(CommandTree& tree) {
   add_fs_download_command(tree);
   add_fs_archive_command(tree);
   tree.add<RemoveObject>("fs rm", "Delete objects from a branch; commits keep them", rm);
+}
+
+// tarn fs cp | mv
+
+namespace {
+
+struct CopyOptions {
+  std::string source;
+  std::string destination;
+  TransferOptions how;
+};
+
+struct Copy : CopyOptions {
+  void declare(Command& command) {
+    command
+        .argument("FROM", source,
+                  "tarn://repository/ref/path, or a local file; '-' for standard input")
+        .argument("TO", destination,
+                  "as FROM, on a branch; ending in '/': below it, with the same name");
+    declare_transfer(command, how);
+    declare_new_object(command, how);
+  }
+};
+
+struct Move : CopyOptions {
+  void declare(Command& command) {
+    command.argument("OBJECT", source, "tarn://repository/branch/path")
+        .argument("TARGET", destination, "as OBJECT; ending in '/': below it, with the same name")
+        .flag("-r,--recursive", how.recursive, "recursive")
+        .option("-p,--parallel", how.parallel, "with -r: number of parallel transfers (8)");
+  }
+};
+
+bool is_uri(std::string_view text) { return text.find("://") != std::string_view::npos; }
+
+/// Copies one object by reference.
+Json copy_object(Client& client, const Uri& source, const Uri& destination) {
+  Request request = post_request(
+      api_path({"repositories", source.repository, "branches", destination.ref, "objects", "copy"}),
+      Json{{"src_path", source.path}, {"src_ref", source.ref}});
+  request.query = {{"dest_path", destination.path}};
+  return client.call(request);
+}
+
+Json move_object(Client& client, const Uri& source, const Uri& destination) {
+  Json stats = copy_object(client, source, destination);
+  client.call(
+      {.method = Method::kDelete,
+       .path = api_path({"repositories", source.repository, "branches", source.ref, "objects"}),
+       .query = {{"path", source.path}}});
+  return stats;
+}
+
+using Transform = Json (*)(Client&, const Uri& source, const Uri& destination);
+
+struct Ends {
+  Uri source;
+  Uri destination;
+};
+
+Ends ends_of(const Session& session, const CopyOptions& options) {
+  const bool tree = options.how.recursive;
+  Ends ends{tree ? directory_of(session.prefix(options.source)) : session.object(options.source),
+            session.prefix(options.destination)};
+  need_same_repository(ends.source, ends.destination);
+  std::string& path = ends.destination.path;
+  if (tree) {
+    ends.destination = directory_of(ends.destination);
+  } else if (path.empty() || path.ends_with('/')) {
+    path += last_segment(ends.source.path);
+  }
+  const bool into_itself = tree ? path.starts_with(ends.source.path) : path == ends.source.path;
+  if (ends.source.ref == ends.destination.ref && into_itself)
+    throw usage_error(str_cat("placing ", to_string(ends.source), " into itself"));
+  return ends;
+}
+
+ExitCode place_one(Session& session, const Ends& ends, Transform place) {
+  print_object(session.out, ends.destination, place(session.client, ends.source, ends.destination));
+  return ExitCode::kOk;
+}
+
+ExitCode place_tree(Session& session, const CopyOptions& options, const Ends& ends, Transform place,
+                    std::string_view kind) {
+  const Uri& source = ends.source;
+  ThreadPool pool(session, workers_of(options.how), "placing");
+  session.client.each(
+      {.path = api_path({"repositories", source.repository, "refs", source.ref, "objects", "ls"}),
+       .query = {{"prefix", source.path}}},
+      [&](const Json& item) {
+        Uri from = source;
+        Uri to = ends.destination;
+        from.path = item.value("path", "");
+        to.path += from.path.substr(source.path.size());
+        pool.add(from.path, [&pool, place, from, to](Client& client) {
+          pool.moved(0);
+          place(client, from, to);
+          return Outcome::kDone;
+        });
+        return true;
+      });
+  return print_tally(session, kind, pool.finish());
+}
+
+/// Moves within one branch atomically on the server. nullopt if the server cannot (lakeFS).
+std::optional<uint64_t> move_at_once(Client& client, const Ends& ends, bool tree) {
+  const Uri& branch = ends.source;
+  const Json body{{tree ? "src_prefix" : "src_path", ends.source.path},
+                  {tree ? "dest_prefix" : "dest_path", ends.destination.path}};
+  const Answer answer = client.ask(post_request(
+      api_path({"repositories", branch.repository, "branches", branch.ref, "objects", "move"}),
+      body));
+  if (!answer.ok() && answer.reason().empty()) return std::nullopt;
+  return json_of(answer).at("moved").get<uint64_t>();
+}
+
+ExitCode copy(Session& session, const CopyOptions& options) {
+  const bool from_here = !is_uri(options.source);
+  const bool to_here = !is_uri(options.destination);
+  if (from_here && to_here) {
+    throw usage_error(
+        "copying: neither is a tarn:// URI; objects are named by those here, files by paths");
+  }
+  if (from_here) return upload(session, options.source, options.destination, options.how);
+  if (to_here) return download(session, options.source, options.destination, options.how);
+  const Ends ends = ends_of(session, options);
+  return options.how.recursive ? place_tree(session, options, ends, copy_object, "Copy")
+                               : place_one(session, ends, copy_object);
+}
+
+ExitCode move(Session& session, const CopyOptions& options) {
+  const Ends ends = ends_of(session, options);
+  const bool tree = options.how.recursive;
+  if (ends.source.ref == ends.destination.ref) {
+    if (const auto moved = move_at_once(session.client, ends, tree)) {
+      if (tree) return print_tally(session, "Move", {.done = *moved});
+      print_object(session.out, ends.destination, stat_object(session.client, ends.destination));
+      return ExitCode::kOk;
+    }
+  }
+  return tree ? place_tree(session, options, ends, move_object, "Move")
+              : place_one(session, ends, move_object);
+}
+
+}  // namespace
+
+void add_fs_copy_commands(CommandTree& tree) {
+  tree.add<Copy>("fs cp",
+                 "Copy objects by reference, or files to and from a branch with their bytes", copy);
+  tree.add<Move>("fs mv", "Move objects by reference; no bytes move", move);
+}
+
+// tarn fs archive
+
+namespace {
+
+/// The server's limit of paths, and the limit of the file that lists them.
+constexpr size_t kPathsMax = 100'000;
+constexpr size_t kListBytesMax = 16 * 1024 * 1024;
+
+struct ArchiveOptions {
+  std::string source;
+  std::string file = "-";
+  std::string format = "tar";
+  std::string paths_from;
+  std::string missing = "fail";
+
+  void declare(Command& command) {
+    command
+        .argument("PREFIX", source,
+                  "tarn://repository/ref/path, or a path in --branch; everything below it")
+        .optional_argument("FILE", file, "output file; default: standard output ('-')")
+        .option("--format", format, "tar or zip (tar)")
+        .option("--paths-from", paths_from,
+                "only the paths that this file lists, one path below PREFIX per line, in its "
+                "order; '-' = standard input")
+        .option("--missing", missing,
+                "with --paths-from, for a path that does not exist: fail, or mark = add an empty "
+                "file <path>.missing (fail)");
+  }
+};
+
+Json read_paths(const std::string& list, const std::string& prefix) {
+  const std::string text = read_whole_file(list, kListBytesMax);
+  Json paths = Json::array();
+  for (size_t at = 0; at < text.size();) {
+    const size_t end = std::min(text.find('\n', at), text.size());
+    if (end > at) paths.push_back(prefix + text.substr(at, end - at));
+    at = end + 1;
+  }
+  if (paths.empty()) throw usage_error(str_cat("reading ", list, ": it lists no path"));
+  if (paths.size() > kPathsMax) {
+    throw usage_error(str_cat("reading ", list, ": it lists more than ", kPathsMax,
+                              " paths; fetch them in parts"));
+  }
+  return paths;
+}
+
+Request archive_request(const Uri& uri, const ArchiveOptions& options) {
+  Request request{
+      .path = api_path({"repositories", uri.repository, "refs", uri.ref, "objects", "archive"}),
+      .query = {{"format", options.format}}};
+  if (options.paths_from.empty()) {
+    request.query.emplace_back("prefix", uri.path);
+    return request;
+  }
+  request.method = Method::kPost;
+  return with_body(request, Json{{"paths", read_paths(options.paths_from, uri.path)},
+                                 {"missing", options.missing}});
+}
+
+void run_archive(Session& session, const ArchiveOptions& options) {
+  const Uri uri = session.prefix(options.source);
+  const Request request = archive_request(uri, options);
+  const bool to_output = options.file == "-";
+  Progress progress(to_string(uri), Unit::kBytes, 0, session.terminal.shows_progress && !to_output);
+  FileWriter file(options.file);
+  const Answer answer = session.client.download(request, [&](std::string_view piece) {
+    file.write(piece);
+    progress.add(piece.size());
+  });
+  progress.wipe();
+  if (!answer.ok()) throw error_from(answer);
+  file.finish();
+  if (to_output) return;
+  session.out.object("Archive", {{"file", options.file}, {"size_bytes", file.written_bytes()}},
+                     {{"file", options.file}, {"size", size_in_words(file.written_bytes())}});
+}
+
+}  // namespace
+
+void add_fs_archive_command(CommandTree& tree) {
+  tree.add<ArchiveOptions>("fs archive", "Download many objects of one commit as a tar or zip file",
+                           run_archive);
+}
+
+// tarn fs stage
+
+namespace {
+
+struct StageOptions {
+  std::string object;
+  std::string location;
+  std::string checksum;
+  std::string content_type;
+  std::vector<std::string> metadata;
+  int64_t size = kNotGiven;
+  int64_t mtime = kNotGiven;
+
+  void declare(Command& command) {
+    command.argument("OBJECT", object, "tarn://repository/branch/path, or a path in --branch")
+        .option("--location", location, "address of the bytes: s3://bucket/key")
+        .option("--size", size, "in bytes")
+        .option("--checksum", checksum, "MD5 in hex, or the ETag that the store gives")
+        .option("--content-type", content_type, "(application/octet-stream)")
+        .option("--mtime", mtime, "modification time, in seconds since 1970 (now)")
+        .option("--meta", metadata, "metadata of the object, key=value; may be repeated");
+  }
+};
+
+void run_stage(Session& session, const StageOptions& options) {
+  const Uri uri = session.object(options.object);
+  if (options.location.empty() || options.checksum.empty() || options.size < 0) {
+    throw usage_error(str_cat("staging ", to_string(uri),
+                              ": --location, --checksum and --size (0 or more) are needed"));
+  }
+  Json body{{"physical_address", options.location},
+            {"checksum", options.checksum},
+            {"size_bytes", options.size},
+            {"metadata", metadata_from(options.metadata)}};
+  if (!options.content_type.empty()) body["content_type"] = options.content_type;
+  if (options.mtime != kNotGiven) body["mtime"] = options.mtime;
+  Request request =
+      put_request(api_path({"repositories", uri.repository, "branches", uri.ref, "objects"}), body);
+  request.query = {{"path", uri.path}};
+  print_object(session.out, uri, session.client.call(request));
+}
+
+}  // namespace
+
+void add_fs_stage_command(CommandTree& tree) {
+  tree.add<StageOptions>("fs stage", "Stage an object whose bytes are in the store already",
+                         run_stage);
 }
 
 }  // namespace tarn::cli

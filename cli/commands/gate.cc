@@ -1,13 +1,17 @@
 // tarn gate check
+
 #include <iostream>
 
 #include <nlohmann/json.hpp>
+#include <yaml-cpp/yaml.h>
 
 #include "cli/commands/commands.h"
 #include "cli/commands/promotion_record.h"
 #include "cli/exit_code.h"
 #include "cli/github.h"
+#include "cli/local_file.h"
 #include "cli/session.h"
+#include "core/base/error.h"
 #include "core/base/str_cat.h"
 
 namespace tarn::cli {
@@ -153,6 +157,180 @@ void add_gate_commands(CommandTree& tree) {
       "Judge candidates without promoting (exit status 0: all pass, 10: failed, 11: a "
       "metric is missing, 12: checks or approvals are missing)",
       check_gate);
+}
+
+// tarn policy apply | show | ls | log | rm
+
+namespace {
+
+constexpr std::string_view kNameHelp = "tarn://repository/policy, or a policy in --repo";
+/// Servers accept less; a document of this size means a wrong file name.
+constexpr size_t kDocumentBytesMax = 1024 * 1024;
+constexpr size_t kDigestShown = 12;
+
+std::string policy_path(const Uri& uri) {
+  return api_path({"repositories", uri.repository, "policies", uri.ref});
+}
+
+/// The name in the document; the server reports all its other errors.
+std::string name_in(const std::string& document, const std::string& file) {
+  std::string name;
+  try {
+    const YAML::Node root = YAML::Load(document);
+    if (root.IsMap() && root["name"] && root["name"].IsScalar()) name = root["name"].Scalar();
+  } catch (const YAML::Exception& error) {
+    throw usage_error(str_cat("reading ", file, ":", error.mark.line + 1, ":",
+                              error.mark.column + 1, ": ", error.msg));
+  }
+  if (name.empty()) {
+    throw usage_error(str_cat("reading ", file,
+                              ": the policy has no name, write it into the file or "
+                              "behind the command"));
+  }
+  return name;
+}
+
+std::string state_of(const Json& policy) {
+  return policy.value("removed", false) ? "removed" : policy.value("destination", "");
+}
+
+Cells cells_of(const Json& policy) {
+  return {policy.value("name", ""),
+          std::to_string(policy.value("version", int64_t{0})),
+          state_of(policy),
+          policy.value("author", ""),
+          policy.value("creation_date", ""),
+          policy.value("digest", "").substr(0, kDigestShown)};
+}
+
+const Cells kColumns = {"policy", "version", "destination", "author", "created", "digest"};
+
+struct Apply {
+  std::string policy;
+  std::string file;
+  int64_t expect = -1;
+
+  void declare(Command& command) {
+    command
+        .optional_argument("POLICY", policy,
+                           str_cat(kNameHelp, "; default: the name in the document"))
+        .option("-f,--file", file, "the document in YAML or JSON; '-' = standard input")
+        .option("--expect", expect,
+                "the expected current version, 0 = none; refused if it differs");
+  }
+};
+
+void apply(Session& session, const Apply& options) {
+  if (options.file.empty()) throw usage_error("setting a policy: name its file with -f");
+  const std::string document = read_whole_file(options.file, kDocumentBytesMax);
+  const Uri uri = options.policy.empty()
+                      ? Uri{session.repository("").repository, name_in(document, options.file), ""}
+                      : session.ref(options.policy);
+  Upload upload{.request = {.method = Method::kPut, .path = policy_path(uri)},
+                .content_type = "application/yaml",
+                .size_bytes = static_cast<int64_t>(document.size()),
+                .open = [&document] {
+                  return BodySource([&document, done = false]() mutable -> std::string_view {
+                    if (done) return {};
+                    done = true;
+                    return document;
+                  });
+                }};
+  if (options.expect >= 0) {
+    upload.request.headers.emplace_back("If-Match", std::to_string(options.expect));
+  }
+  const Answer answer = session.client.upload(upload);
+  Json set = json_of(answer);
+  const std::string changed = set.value("changed", false) ? "yes" : "no";
+  const std::vector<std::pair<std::string, std::string>> lines = {
+      {"policy", set.value("name", "")},
+      {"version", std::to_string(set.value("version", int64_t{0}))},
+      {"destination", set.value("destination", "")},
+      {"digest", set.value("digest", "")},
+      {"changed", changed}};
+  session.out.object("GatePolicy", std::move(set), lines);
+}
+
+struct ShowGatePolicy {
+  std::string policy;
+  int64_t version = 0;
+
+  void declare(Command& command) {
+    command.argument("POLICY", policy, std::string(kNameHelp))
+        .option("--version", version, "an older version; default: the current one");
+  }
+};
+
+void show_gate_policy(Session& session, const ShowGatePolicy& options) {
+  Request request{.path = policy_path(session.ref(options.policy))};
+  if (options.version != 0) request.query.emplace_back("version", std::to_string(options.version));
+  Json policy = session.client.call(request);
+  if (session.out.format() == Format::kTable) {
+    // Print the document unchanged, so that it can be edited and applied again.
+    session.out.remark(str_cat(
+        "version ", policy.value("version", int64_t{0}), " by ", policy.value("author", ""), " at ",
+        policy.value("creation_date", ""), policy.value("removed", false) ? ": removed" : ""));
+    session.out.data() << policy.value("document", "");
+    return;
+  }
+  const std::vector<std::pair<std::string, std::string>> lines = {
+      {"policy", policy.value("name", "")},
+      {"version", std::to_string(policy.value("version", int64_t{0}))},
+      {"destination", state_of(policy)},
+      {"digest", policy.value("digest", "")}};
+  session.out.object("GatePolicy", std::move(policy), lines);
+}
+
+void list_gate_policies(Session& session, const InRepository& options) {
+  const Uri uri = session.repository(options.repository);
+  print_list(session, {.path = api_path({"repositories", uri.repository, "policies"})},
+             "GatePolicyList", kColumns, cells_of);
+}
+
+struct GatePolicyTarget {
+  std::string policy;
+
+  void declare(Command& command) { command.argument("POLICY", policy, std::string(kNameHelp)); }
+};
+
+void log_gate_policy(Session& session, const GatePolicyTarget& options) {
+  const Uri uri = session.ref(options.policy);
+  print_list(session,
+             {.path = api_path({"repositories", uri.repository, "policies", uri.ref, "versions"})},
+             "GatePolicyList", kColumns, cells_of);
+}
+
+struct RemoveGatePolicy {
+  std::string policy;
+  bool yes = false;
+
+  void declare(Command& command) {
+    command.argument("POLICY", policy, std::string(kNameHelp))
+        .flag("-y,--yes", yes, "do not ask for confirmation");
+  }
+};
+
+void remove_gate_policy(Session& session, const RemoveGatePolicy& options) {
+  const Uri uri = session.ref(options.policy);
+  session.confirm(
+      str_cat("remove policy ", to_string(uri), ", so that its destination has no gate?"),
+      options.yes);
+  session.client.call(delete_request(policy_path(uri)));
+  session.out.remark(str_cat("removed policy ", to_string(uri), "; its versions stay"));
+}
+
+}  // namespace
+
+void add_policy_commands(CommandTree& tree) {
+  tree.group("policy", "Gate policies: conditions for a promotion");
+  tree.add<Apply>("policy apply", "Create a gate policy from its document, or set a new version",
+                  apply);
+  tree.add<ShowGatePolicy>("policy show", "Print a policy's document", show_gate_policy);
+  tree.add<InRepository>("policy ls", "List the current gate policies", list_gate_policies);
+  tree.add<GatePolicyTarget>("policy log", "List the versions of a gate policy, newest first",
+                             log_gate_policy);
+  tree.add<RemoveGatePolicy>("policy rm", "Delete a gate policy; its versions are kept",
+                             remove_gate_policy);
 }
 
 }  // namespace tarn::cli

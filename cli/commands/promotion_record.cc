@@ -4,7 +4,6 @@
 
 #include <nlohmann/json.hpp>
 
-#include "cli/commands/metric_record.h"
 #include "cli/exit_code.h"
 #include "cli/json_text.h"
 #include "core/base/digest.h"
@@ -264,6 +263,17 @@ std::string verified_evidence(Session& session, const Uri& uri, const std::strin
                 promotion.value("alias", ""), " says ", logged.empty() ? "nothing" : logged));
   }
   return digest;
+}
+
+using Json = nlohmann::json;
+
+std::string metric_name(const Json& metric) {
+  const std::string split = metric.value("split", "");
+  return split.empty() ? metric.value("name", "") : str_cat(metric.value("name", ""), "@", split);
+}
+
+std::string number_text(const Json& value) {
+  return value.is_string() ? value.get<std::string>() : json_text(value);
 }
 
 }  // namespace tarn::cli

@@ -4,7 +4,8 @@
 #include <string>
 #include <string_view>
 
-#include "cli/patient_client.h"
+#include <nlohmann/json_fwd.hpp>
+
 #include "cli/session.h"
 
 namespace tarn::cli {
@@ -48,5 +49,13 @@ Json wait_for_promotion(Session& session, PatientClient& client, const Uri& uri,
 /// The SHA-256 in hex of the evidence in `body`, the server's answer about a promotion. Throws
 /// not_found if the promotion moved no alias, data_loss if the alias's history has another digest.
 std::string verified_evidence(Session& session, const Uri& uri, const std::string& body);
+
+// Output of a metric.
+
+/// "accuracy", or "accuracy@test" of a split.
+std::string metric_name(const nlohmann::json& metric);
+/// The value of a metric as the server wrote it: NaN and the infinities, which JSON lacks, are
+/// strings.
+std::string number_text(const nlohmann::json& value);
 
 }  // namespace tarn::cli

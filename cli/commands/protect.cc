@@ -15,8 +15,6 @@ namespace {
 
 /// Retries of a change when the rules changed concurrently.
 constexpr int kAttempts = 5;
-constexpr int64_t kNotGiven = -1;
-
 constexpr std::string_view kBranches = "branch_protection";
 constexpr std::string_view kTags = "tag_protection";
 
