@@ -217,11 +217,8 @@ TEST(Entry, EveryFlippedBitIsDataLoss) {
 TEST(Entry, DamagedBytesAreDataLossNeverACrash) {
   const std::string good = encode_entry(sample_entry());
   for (size_t cut = 0; cut < good.size(); ++cut) {
-    // Rows of before the checksum have none, and the extra before it may be missing as well.
-    if (cut == good.size() - 6 || cut == good.size() - 12) continue;
     EXPECT_EQ(code_of_decoding(good.substr(0, cut)), ErrorCode::kDataLoss) << cut;
   }
-  EXPECT_EQ(decode_entry(good.substr(0, good.size() - 6)), sample_entry());
   std::string twice = good + good.substr(good.size() - 6);
   EXPECT_EQ(code_of_decoding(twice), ErrorCode::kDataLoss) << "a tag may occur once";
   std::mt19937 random(1);

@@ -36,23 +36,6 @@ TEST(VerifyReport, IsTheSameAfterEncoding) {
   EXPECT_EQ(decode_report(""), VerifyReport());
 }
 
-TEST(VerifyReport, ReportsFromBeforeVersionsAreRead) {
-  std::string bytes(1, '\1');  // their format
-  for (const uint64_t count : {3u, 2u, 300u, 1u, 0u, 0u, 0u, 5u, 6u, 7u}) {
-    bytes.push_back(static_cast<char>(count & 0x7f));
-    if (count > 0x7f) bytes.back() = static_cast<char>(bytes.back() | 0x80);
-    if (count > 0x7f) bytes.push_back(static_cast<char>(count >> 7));
-  }
-  bytes.append(static_cast<size_t>(FindingKind::kSourceChanged), '\0');
-  bytes += std::string("\x09", 1) + std::string(1, '\0');  // nine changed sources, none listed
-  const VerifyReport read = decode_report(bytes);
-  EXPECT_EQ(read.nodes, 300U);
-  EXPECT_EQ(read.objects_compared, 7U);
-  EXPECT_EQ(read.versions, 0U);
-  EXPECT_EQ(read.totals[static_cast<size_t>(FindingKind::kSourceChanged)], 9U);
-  EXPECT_EQ(read.totals[static_cast<size_t>(FindingKind::kVersionUnreadable)], 0U);
-}
-
 TEST(VerifyReport, CutBytesAreDataLoss) {
   const std::string bytes = encode_report(sample());
   for (size_t size = 1; size < bytes.size(); ++size) {
