@@ -60,7 +60,7 @@ def test_bytes_sent_again_after_they_were_linked_are_not_shown(lake):
         assert answer.status_code == 410 and b"evil" not in answer.content
         empty = lake.rest("GET", here, params={"path": "b", "presign": "true"}).json()["physical_address"]
         refused = lake.rest("PUT", here, params={"path": "b"}, json={**given, "staging": {"physical_address": empty}})
-        assert refused.status_code == 400 and "send its bytes first" in refused.json()["message"]
+        assert (refused.status_code, refused.json()["code"]) == (400, "link_address_empty")
     else:
         assert answer.content == b"good"
 

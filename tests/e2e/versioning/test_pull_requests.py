@@ -114,7 +114,7 @@ def test_two_users_and_a_rule_that_wants_an_approval(tarn, repo, rest, reviewer,
     refs = lakefs_sdk.RefsApi(sdk(tarn))
     for merge, arguments in ((pulls.merge_pull_request, (repo.id, made)), (refs.merge_into_branch, (repo.id, "dev", "main"))):
         status, reason, message = failure(merge, *arguments)
-        assert (status, reason) == (403, "approval_required") and "1 of 1 approvals are missing" in message
+        assert (status, reason) == (403, "approval_required") and "1 of 1" in message
     own = rest("POST", f"{here}/approvals")
     assert own.status_code == 403 and own.json()["code"] == "own_pull_request"
     # Nor does who added to the branch.
