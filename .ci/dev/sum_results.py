@@ -5,7 +5,7 @@ usage: sum_results.py BUILD_DIR... < lines "failed PHASE" or "left PHASE": a pha
 In BUILD_DIR/results: ctest.junit tells how each program ended, PROGRAM.xml (GoogleTest) what its cases did, other
 *.junit files (pytest) speak for themselves. A program that failed without a failed case (it crashed, timed out or
 leaked) counts as one failure. Below again/ is what was run once more, alone, because it had failed: what passed then is
-listed as flaky. PROGRAM.xml is of the last run, and first/PROGRAM.xml of the one before.
+listed as flaky; more than FLAKY_MAX of them fail the run. PROGRAM.xml is of the last run, and first/PROGRAM.xml of the one before.
 """
 
 import sys
@@ -17,6 +17,8 @@ from pathlib import Path
 FIXTURES = ("postgres_start", "postgres_stop")
 # Reason of a skip, as tests/support/left_to_ci.py gives it.
 LEFT = "left to CI: ./dev test --ci"
+# Bad luck is rare: more flaky tests than this have a cause.
+FLAKY_MAX = 3
 
 
 class Totals:
@@ -149,6 +151,8 @@ def main():
         print(line)
     for name in totals.flaky:
         print(f"flaky   {name}: failed, and passed when it ran once more, alone")
+    if len(totals.flaky) > FLAKY_MAX:
+        totals.failures.append(f"flaky tests: {len(totals.flaky)}, at most {FLAKY_MAX} pass")
     for name in totals.failures:
         print(f"failed  {name}")
     print(f"{totals.passed} passed, {len(totals.failures)} failed, {len(totals.skips)} skipped")

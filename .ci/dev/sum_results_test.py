@@ -73,6 +73,13 @@ class SumResults(unittest.TestCase):
         status, last, text = self.total({"e2e.junit": PYTEST, "again/e2e.junit": again.format("")})
         self.assertEqual((status, last), (0, "2 passed, 0 failed, 1 skipped"))
         self.assertIn("flaky   t.broken", text)
+        cases = '<testcase classname="t" name="n{}">{}</testcase>'
+        for count, expected in ((3, (0, "3 passed, 0 failed, 0 skipped")), (4, (1, "4 passed, 1 failed, 0 skipped"))):
+            first, second = (
+                "<testsuites><testsuite>" + "".join(cases.format(n, end) for n in range(count)) + "</testsuite></testsuites>"
+                for end in ('<failure message="x"/>', "")
+            )
+            self.assertEqual(self.total({"e2e.junit": first, "again/e2e.junit": second})[:2], expected)
         for outcome in ('<failure message="x"/>', '<skipped message="x"/>'):
             self.assertEqual(self.total({"e2e.junit": PYTEST, "again/e2e.junit": again.format(outcome)})[0], 1)
 
