@@ -3,10 +3,14 @@
 #include <algorithm>
 #include <atomic>
 #include <cmath>
+#include <cstdint>
 #include <cstdlib>
 #include <filesystem>
 #include <functional>
+#include <memory>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include <unistd.h>
 
@@ -36,13 +40,78 @@
 #include "server/database.h"
 #include "server/master_key.h"
 #include "server/program_version.h"
-#include "server/queue_depths.h"
 #include "server/store_checks.h"
-#include "server/store_usage.h"
 #include "server/stores.h"
 
 namespace tarn::server {
 namespace {
+
+// Object stores that repositories use.
+
+constexpr db::Query kSelectStores{"store_usage_select", R"sql(
+  SELECT DISTINCT CASE WHEN storage_namespace LIKE 's3://%'
+                       THEN 's3://' || split_part(substr(storage_namespace, 6), '/', 1)
+                       ELSE 'local' END COLLATE "C" AS store
+  FROM repositories WHERE deleted_ms IS NULL ORDER BY store LIMIT $1)sql"};
+
+/// "local", and "s3://BUCKET" for each bucket that holds the namespace of a repository; in byte
+/// order, at most `limit`. Deleted repositories do not count. Throws unavailable.
+std::vector<std::string> stores_in_use(db::Pool& pool, uint32_t limit) {
+  const db::Rows rows = pool.run(kSelectStores, {int64_t{limit}}, db::Pool::Retry::kRead);
+  std::vector<std::string> out;
+  for (size_t row = 0; row < rows.size(); ++row) out.emplace_back(rows.text(row, 0));
+  return out;
+}
+
+// Lengths of the queues in the database, for /metrics.
+
+/// Depths of the queues of all servers on the database, as measured last. Safe from any thread.
+class QueueDepths {
+ public:
+  explicit QueueDepths(db::Pool& pool);
+  /// One statement over partial indexes. Throws unavailable.
+  void measure();
+
+ private:
+  db::Pool& pool_;
+  std::atomic<int64_t> queued_jobs_{0};
+  std::atomic<int64_t> running_jobs_{0};
+  std::atomic<int64_t> queued_hook_runs_{0};
+  std::atomic<int64_t> pending_deliveries_{0};
+  std::vector<std::shared_ptr<metrics::GaugeToken>> gauges_;
+};
+
+constexpr db::Query kCount{"queue_depths_count", R"sql(
+  SELECT (SELECT count(*) FROM jobs WHERE state = 'queued'),
+         (SELECT count(*) FROM jobs WHERE state = 'running'),
+         (SELECT count(*) FROM hook_runs WHERE state = 'queued'),
+         (SELECT count(*) FROM webhook_deliveries WHERE state = 'pending'))sql"};
+
+QueueDepths::QueueDepths(db::Pool& pool) : pool_(pool) {
+  const auto show = [this](std::string_view name, std::string_view help,
+                           const std::atomic<int64_t>& value, metrics::Label label = {"", ""}) {
+    gauges_.push_back(metrics::gauge(
+        name, help, [&value] { return static_cast<double>(value.load()); }, label));
+  };
+  constexpr std::string_view kJobs = "tarn_jobs";
+  constexpr std::string_view kJobsHelp = "Background jobs of all servers, by state";
+  show(kJobs, kJobsHelp, queued_jobs_, {"state", "queued"});
+  show(kJobs, kJobsHelp, running_jobs_, {"state", "running"});
+  show("tarn_hook_runs_queued", "Hook runs of all servers that wait", queued_hook_runs_);
+  show("tarn_webhook_deliveries_pending", "Deliveries to webhooks that wait or are retried",
+       pending_deliveries_);
+}
+
+void QueueDepths::measure() {
+  struct Column {
+    enum : int { kQueuedJobs, kRunningJobs, kQueuedHookRuns, kPendingDeliveries };
+  };
+  const db::Rows rows = pool_.run(kCount, {}, db::Pool::Retry::kRead);
+  queued_jobs_ = rows.integer(0, Column::kQueuedJobs);
+  running_jobs_ = rows.integer(0, Column::kRunningJobs);
+  queued_hook_runs_ = rows.integer(0, Column::kQueuedHookRuns);
+  pending_deliveries_ = rows.integer(0, Column::kPendingDeliveries);
+}
 
 /// One WAL segment: PostgreSQL stops if it cannot allocate the next.
 constexpr uint64_t kDatabaseRoomBytesMin = 16 * 1024 * 1024;
