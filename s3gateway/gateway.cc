@@ -1,7 +1,9 @@
 #include "s3gateway/gateway.h"
 
+#include <memory>
 #include <utility>
 
+#include "core/auth/authenticator.h"
 #include "core/base/digest.h"
 #include "core/base/encoding.h"
 #include "core/base/fault.h"
@@ -10,8 +12,9 @@
 #include "core/base/text.h"
 #include "core/branch/hooks.h"
 #include "core/http/access_log.h"
+#include "core/http/message.h"
 #include "core/sigv4/authorization.h"
-#include "s3gateway/authenticate.h"
+#include "core/sigv4/verify.h"
 #include "s3gateway/operations/access_control.h"
 #include "s3gateway/operations/authorise.h"
 #include "s3gateway/operations/call.h"
@@ -26,6 +29,79 @@
 
 namespace tarn::s3 {
 namespace {
+
+// Authentication of S3 requests by their signatures.
+
+struct Caller {
+  auth::Principal principal;
+  sigv4::VerifiedRequest verified;
+};
+
+auth::AccessKey require_key(const S3Context& context, const sigv4::Authorization& authorization) {
+  std::optional<auth::AccessKey> key = context.authenticator.find_key(authorization.access_key_id);
+  if (key) return *std::move(key);
+  throw Refusal(failure::kInvalidAccessKeyId,
+                "The AWS Access Key Id you provided does not exist in our records.",
+                {{"AWSAccessKeyId", authorization.access_key_id}});
+}
+
+/// The caller of an unsigned request. Without a user for such requests the caller has no
+/// permissions; authorise may still let it read public buckets.
+Caller anonymous(const S3Context& context) {
+  if (context.options.anonymous_user.empty()) {
+    if (!context.options.public_buckets) refuse_unsigned();
+    return {{auth::User{}, std::make_shared<const auth::Permissions>()}, {}};
+  }
+  auto principal = context.authenticator.find_user(context.options.anonymous_user);
+  if (!principal) {
+    throw Refusal(
+        failure::kAccessDenied,
+        "Access Denied: the user that unsigned requests act as does not exist. Create it, "
+        "or sign the request.");
+  }
+  return {*std::move(principal), {}};
+}
+
+/// Adds headers that a presigned URL carries in its query to the request. `bucket_in_host` is the
+/// bucket in the Host header, "" for path style. Throws AccessDenied (no signature),
+/// InvalidAccessKeyId, and what core/sigv4 throws.
+Caller authenticate(const S3Context& context, http::Request& request,
+                    std::string_view bucket_in_host) {
+  const sigv4::Authorization authorization = sigv4::parse_authorization(request);
+  if (authorization.mechanism == sigv4::Mechanism::kNone) return anonymous(context);
+  auth::AccessKey key = require_key(context, authorization);
+  // Any region is accepted: clients are often configured with one of their own. Signers of version
+  // 2 leave out the parameters of listings, so only URLs, which others hold, must cover them.
+  const bool is_shared = authorization.mechanism == sigv4::Mechanism::kV2Query;
+  const sigv4::VerifyRules rules{context.options.allow_v2,
+                                 {},
+                                 bucket_in_host,
+                                 is_shared ? &is_read_from_query : &selects_operation};
+  Caller caller{std::move(key.principal),
+                sigv4::verify(authorization, request, key.secret, rules, context.clock.now())};
+  context.authenticator.note_signature(authorization.access_key_id, request.peer);
+  if (authorization.mechanism == sigv4::Mechanism::kV4Query ||
+      authorization.mechanism == sigv4::Mechanism::kV2Query) {
+    sigv4::hoist_query_headers(request);
+  }
+  return caller;
+}
+
+/// Authenticates a form by its signed policy, but does not check that the policy permits the form.
+/// `request` itself must be unsigned. Throws as authenticate does.
+Caller authenticate_form(const S3Context& context, const http::Request& request,
+                         const PostForm& form) {
+  if (sigv4::looks_signed(request)) {
+    throw Refusal(failure::kInvalidArgument,
+                  "Only one auth mechanism allowed: a form is signed by its policy alone.");
+  }
+  const sigv4::Authorization authorization = sigv4::parse_form_authorization(form.fields);
+  if (authorization.mechanism == sigv4::Mechanism::kNone) return anonymous(context);
+  auth::AccessKey key = require_key(context, authorization);
+  const sigv4::VerifyRules rules{context.options.allow_v2, {}, {}};
+  return {std::move(key.principal), sigv4::verify_form(authorization, form.fields.get("policy"),
+                                                       key.secret, rules, context.clock.now())};
+}
 
 constexpr size_t kHostIdBytes = 18;
 constexpr std::string_view kRestPath = "/api";
