@@ -1,14 +1,17 @@
 #include "core/accounting/stored_usage.h"
 
 #include <algorithm>
+#include <cstring>
+#include <functional>
 #include <optional>
+#include <span>
+#include <string_view>
 #include <utility>
 #include <vector>
 
-#include "core/accounting/node_walk.h"
 #include "core/accounting/references.h"
-#include "core/accounting/tally.h"
 #include "core/accounting/usage_store.h"
+#include "core/base/digest.h"
 #include "core/base/reasons.h"
 #include "core/base/str_cat.h"
 #include "core/base/waiter_limit.h"
@@ -16,9 +19,102 @@
 #include "core/branch/refs.h"
 #include "core/db/pool.h"
 #include "core/model/ref_expression.h"
+#include "core/tree/inner_node.h"
+#include "core/tree/leaf_node.h"
+#include "core/tree/nid_set.h"
+#include "core/tree/node.h"
 
 namespace tarn::accounting {
 namespace {
+
+// Walks over the nodes of many trees that read leaves only where their entries are needed.
+
+/// Nodes of a number of trees: about two bytes for each, and eight more for each leaf.
+struct ReachedNodes {
+  tree::NidSet all;
+  std::vector<Nid> leaves;
+};
+
+using OnLeaf = std::function<void(Nid nid, const tree::LeafNode& leaf)>;
+constexpr size_t kNodesPerRead = 128;  // some 2 MB
+
+/// Nodes that are still to be read, the last ones first.
+std::vector<Nid> take_batch(std::vector<Nid>& waiting, const tree::NidSet* except,
+                            tree::NidSet& seen) {
+  std::vector<Nid> batch;
+  while (!waiting.empty() && batch.size() < kNodesPerRead) {
+    const Nid nid = waiting.back();
+    waiting.pop_back();
+    if (except != nullptr && except->contains(nid)) continue;
+    if (seen.insert(nid)) batch.push_back(nid);
+  }
+  return batch;
+}
+
+/// The children with keys in the range.
+void add_children(const tree::InnerNode& node, std::string_view begin, std::string_view end,
+                  std::vector<Nid>& out) {
+  for (uint32_t i = node.lower_bound(begin); i < node.count(); ++i) {
+    out.push_back(node.nid(i));
+    if (!end.empty() && node.last_key(i) >= end) break;
+  }
+}
+
+/// Adds the nodes below `roots` to `reached`, without those below a node that `except` has. Reads
+/// inner nodes and roots only, each once. Throws what `source` throws.
+void reach(tree::NodeSource& source, std::span<const Nid> roots, const tree::NidSet* except,
+           ReachedNodes& reached) {
+  std::vector<Nid> waiting(roots.begin(), roots.end());
+  while (!waiting.empty()) {
+    const std::vector<Nid> batch = take_batch(waiting, except, reached.all);
+    if (batch.empty()) continue;
+    const auto nodes = source.load(batch);
+    for (size_t i = 0; i < batch.size(); ++i) {
+      const auto* inner = dynamic_cast<const tree::InnerNode*>(nodes[i].get());
+      if (inner == nullptr) {
+        reached.leaves.push_back(batch[i]);
+        continue;
+      }
+      for (uint32_t child = 0; child < inner->count(); ++child) {
+        const Nid nid = inner->nid(child);
+        if (inner->level() > 1) {
+          if (!reached.all.contains(nid)) waiting.push_back(nid);
+        } else if (except == nullptr || !except->contains(nid)) {
+          if (reached.all.insert(nid)) reached.leaves.push_back(nid);
+        }
+      }
+    }
+  }
+}
+
+/// Leaves of one tree that may have keys in [begin, end), in key order; end "" = no end.
+std::vector<Nid> leaves_between(tree::NodeSource& source, Nid root, std::string_view begin,
+                                std::string_view end) {
+  if (root == 0) return {};
+  std::vector<Nid> level{root};
+  for (uint8_t height = source.load(root)->level(); height > 0; --height) {
+    std::vector<Nid> below;
+    for (size_t first = 0; first < level.size(); first += kNodesPerRead) {
+      const size_t count = std::min(kNodesPerRead, level.size() - first);
+      for (const auto& node : source.load(std::span<const Nid>(level).subspan(first, count))) {
+        add_children(dynamic_cast<const tree::InnerNode&>(*node), begin, end, below);
+      }
+    }
+    level = std::move(below);
+  }
+  return level;
+}
+
+/// Reads the leaves in their order, many at a time.
+void read_leaves(tree::NodeSource& source, std::span<const Nid> leaves, const OnLeaf& on_leaf) {
+  for (size_t first = 0; first < leaves.size(); first += kNodesPerRead) {
+    const auto batch = leaves.subspan(first, std::min(kNodesPerRead, leaves.size() - first));
+    const auto nodes = source.load(batch);
+    for (size_t i = 0; i < batch.size(); ++i) {
+      on_leaf(batch[i], dynamic_cast<const tree::LeafNode&>(*nodes[i]));
+    }
+  }
+}
 
 using branch::StagedRows;
 
@@ -296,6 +392,48 @@ StoredUsage stored_usage(branch::Engine& engine, const Repository& repository, s
   const Named what = named(engine, repository, ref);
   Snapshot snapshot(engine.pool);
   return Measurement(engine, snapshot.connection(), repository, what).run(prefix);
+}
+
+namespace {
+
+Amount amount_of(const auto& totals) { return {totals.objects, totals.bytes}; }
+
+}  // namespace
+
+void Tally::stored(RepositoryId owner, const OwnAddress& address, uint64_t size_bytes,
+                   bool marked) {
+  if (owner == repository_) return own_.add(address.id, size_bytes, marked);
+  std::array<uint8_t, 17> key{};
+  std::memcpy(key.data(), &owner, sizeof(owner));
+  std::memcpy(key.data() + sizeof(owner), address.id.data(), address.id.size());
+  foreign_.add(key, size_bytes, marked);
+}
+
+void Tally::imported(std::string_view head, std::string_view tail, uint64_t size_bytes,
+                     bool marked) {
+  Digest digest(DigestAlgorithm::kSha256);
+  digest.update(head);
+  digest.update(tail);
+  std::array<uint8_t, 16> key{};
+  std::memcpy(key.data(), digest.finish().data(), key.size());
+  imported_.add(key, size_bytes, marked);
+}
+
+void Tally::seal() {
+  own_.seal();
+  foreign_.seal();
+  imported_.seal();
+}
+
+Amount Tally::own() const { return amount_of(own_.all()); }
+Amount Tally::marked() const { return amount_of(own_.marked()); }
+Amount Tally::foreign() const { return amount_of(foreign_.all()); }
+Amount Tally::imported() const { return amount_of(imported_.all()); }
+
+Amount Tally::unmarked() const {
+  const Amount all = own();
+  const Amount kept = marked();
+  return {all.objects - kept.objects, all.bytes - kept.bytes};
 }
 
 }  // namespace tarn::accounting

@@ -2,26 +2,32 @@
 // it.
 #pragma once
 
+#include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 
 #include "core/base/time.h"
 #include "core/base/waiter_limit.h"
-#include "core/branch/rights.h"
+#include "core/model/names.h"
 
 namespace tarn::db {
 class Pool;
-}
+}  // namespace tarn::db
+
 namespace tarn::blob {
 class Stores;
-}
+}  // namespace tarn::blob
+
 namespace tarn::branch {
 class AliasStore;
 class PullRequestStore;
 }  // namespace tarn::branch
+
 namespace tarn::jobs {
 class Jobs;
 }  // namespace tarn::jobs
+
 namespace tarn::meta {
 class Branches;
 class Commits;
@@ -35,19 +41,46 @@ class Staging;
 class Tags;
 class Writer;
 }  // namespace tarn::meta
+
 namespace tarn::objects {
 class LifecycleScans;
 class RangeSummaries;
 class Uploads;
 }  // namespace tarn::objects
+
 namespace tarn::quotas {
 class Quotas;
 }  // namespace tarn::quotas
+
 namespace tarn::versioning {
 class Sstables;
 }  // namespace tarn::versioning
 
 namespace tarn::branch {
+
+// Permission checks inside verbs: rights that depend on the change, and rights that background work
+// needs again.
+
+enum class Right : uint8_t {
+  kWriteHooks,  ///< on the repository: change files below kActionFilesPrefix
+  kPromote,     ///< on the branch
+  kApprovePromotion,
+  kRollBack,
+  kDeleteBranch,
+  kCreateRun,
+};
+
+struct RightsQuestion {
+  Right right{};
+  std::string user{};
+  std::string address{};  ///< IP of the user's request; "" = unknown
+  RepositoryName repository{};
+  std::string branch{};       ///< "" = the right is one on the repository
+  bool all_branches = false;  ///< on every branch of the repository
+};
+
+/// Whether the user has the right now. Safe from any thread; not inside a transaction.
+using Rights = std::function<bool(const RightsQuestion&)>;
 
 class BranchQueues;
 class Hooks;

@@ -1,6 +1,8 @@
 #include "core/promotion/promotion_run.h"
 
 #include <algorithm>
+#include <cstddef>
+#include <string>
 #include <thread>
 
 #include "core/base/cancellation.h"
@@ -25,11 +27,55 @@
 #include "core/promotion/promotion_store.h"
 #include "core/promotion/ranking.h"
 #include "core/promotion/rollback.h"
-#include "core/promotion/verdict_text.h"
+#include "core/promotion/verdict.h"
 #include "core/versioning/merge.h"
 
 namespace tarn::promotion {
 namespace {
+
+// The text of a verdict on a candidate.
+
+/// Reasons that one message has.
+constexpr size_t kVerdictReasonsShownMax = 20;
+
+/// The rules that fail with their reasons, and those that wait.
+std::string refusals_of(const Verdict& verdict) {
+  std::string out;
+  size_t shown = 0;
+  for (const RuleResult& rule : verdict.rules) {
+    if (rule.outcome != RuleOutcome::kFail) continue;
+    if (shown++ == kVerdictReasonsShownMax) break;
+    out += str_cat(out.empty() ? "" : "; ", rule.rule, ": ", rule.reason);
+  }
+  return out;
+}
+
+/// "metric_missing" when all that fails is a value that is missing or not trusted, which is mended
+/// by measuring; else "gate_failed".
+std::string code_of(const Verdict& verdict) {
+  const bool all_missing =
+      std::all_of(verdict.rules.begin(), verdict.rules.end(), [](const RuleResult& rule) {
+        return rule.outcome != RuleOutcome::kFail || rule.code == "metric_missing" ||
+               rule.code == "untrusted_origin";
+      });
+  return all_missing ? "metric_missing" : "gate_failed";
+}
+
+/// Whether a rule waits for approvals, or for anything else.
+bool waits_for(const Verdict& verdict, bool approvals) {
+  return std::any_of(verdict.rules.begin(), verdict.rules.end(), [&](const RuleResult& rule) {
+    return rule.outcome == RuleOutcome::kPending && (rule.code == "approval_required") == approvals;
+  });
+}
+
+std::string wants_of(const Verdict& verdict) {
+  std::string out;
+  for (const RuleResult& rule : verdict.rules) {
+    if (rule.outcome == RuleOutcome::kPending)
+      out += str_cat(out.empty() ? "" : "; ", rule.rule, ": ", rule.reason);
+  }
+  return out;
+}
 
 using std::chrono::milliseconds;
 

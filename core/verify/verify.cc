@@ -1,24 +1,304 @@
 #include "core/verify/verify.h"
 
 #include <algorithm>
+#include <cstdint>
+#include <functional>
 #include <map>
+#include <memory>
 #include <optional>
 #include <set>
+#include <string>
 #include <string_view>
 #include <tuple>
+#include <unordered_map>
 #include <utility>
+#include <vector>
 
 #include "core/base/encoding.h"
 #include "core/base/error.h"
 #include "core/base/str_cat.h"
 #include "core/branch/refs.h"
 #include "core/meta/expiry.h"
-#include "core/verify/commit_check.h"
+#include "core/model/expiry.h"
+#include "core/model/repository.h"
+#include "core/tree/node.h"
+#include "core/verify/collected.h"
 #include "core/verify/node_walk.h"
-#include "core/verify/shown_by.h"
+#include "core/verify/verify_store.h"
 
 namespace tarn::verify {
 namespace {
+
+// Commits and refs of a repository, compared with what refers to them.
+
+/// A tree to verify: of a commit, or of the row of a branch.
+struct RootToVerify {
+  TreeRoot tree;
+  std::string commit;  ///< bytes of its id
+  Instant created{};
+};
+
+/// A branch or tag with its tree.
+struct NamedTree {
+  std::string name;
+  TreeRoot tree;
+};
+
+/// One thread at a time. Memory: about 150 bytes for each commit.
+class CommitCheck {
+ public:
+  CommitCheck(VerifyStore& store, RepositoryId repository, Collected& findings)
+      : store_(store), repository_(repository), findings_(findings) {}
+
+  /// Checks the commit that `ref` shows, and makes its tree a root.
+  void check_one(std::string_view id, const std::string& ref);
+  /// Checks all commits of the repository, then `branches` and `tags`. `alive` is called after each
+  /// page.
+  void check_all(const std::vector<BranchToVerify>& branches, const std::vector<TagToVerify>& tags,
+                 const std::function<void()>& alive);
+
+  void check_branch(const BranchToVerify& branch);
+  /// Gives the trees so far this name.
+  void name_roots(const std::string& name);
+
+  uint64_t commits() const { return commits_; }
+  /// Distinct trees, those of refs first, then the newest first.
+  const std::vector<RootToVerify>& roots() const { return roots_; }
+  /// In the order of roots().
+  const std::vector<NamedTree>& named() const { return named_; }
+
+ private:
+  struct Known {
+    int64_t generation = 0;
+    TreeRoot tree;
+    Instant created{};
+    bool readable = true;  ///< else nothing but its existence is known
+  };
+  void check_commit(const CommitToVerify& commit);
+  void check_parents();
+  void check_tag(const TagToVerify& tag);
+  void add_root(RootToVerify root);
+  /// A commit that was made after its page was read.
+  const Known* find(const std::string& id);
+  void report(FindingKind kind, std::string_view commit, std::string expected, std::string found,
+              std::string ref = {});
+
+  struct Child {
+    std::string id;
+    int64_t generation = 0;
+    std::vector<std::string> parents;
+  };
+
+  VerifyStore& store_;
+  const RepositoryId repository_;
+  Collected& findings_;
+  uint64_t commits_ = 0;
+  std::unordered_map<std::string, Known> known_;
+  std::vector<Child> children_;
+  std::vector<RootToVerify> roots_;
+  std::vector<NamedTree> named_;
+  std::unordered_map<Nid, Hash128> added_;  ///< trees in roots_
+};
+
+std::string shown(std::string_view commit) { return str_cat("commit ", to_hex(commit)); }
+
+std::string tree_text(const TreeRoot& tree) {
+  return str_cat("node ", tree.nid, ", hash ", to_hex(view_of(tree.hash)));
+}
+
+void CommitCheck::check_one(std::string_view id, const std::string& ref) {
+  const auto commit = store_.commit(repository_, id);
+  if (!commit) {
+    report(FindingKind::kRefCommit, id, shown(id), "no row", ref);
+    return;
+  }
+  check_commit(*commit);
+  check_parents();
+  if (const Known* facts = find(commit->id)) add_root({facts->tree, commit->id, facts->created});
+}
+
+void CommitCheck::check_all(const std::vector<BranchToVerify>& branches,
+                            const std::vector<TagToVerify>& tags,
+                            const std::function<void()>& alive) {
+  std::string after;
+  for (;;) {
+    const std::vector<CommitToVerify> page = store_.commits(repository_, after);
+    for (const CommitToVerify& commit : page) check_commit(commit);
+    alive();
+    if (page.size() < static_cast<size_t>(VerifyStore::kCommitsPerPage)) break;
+    after = page.back().id;
+  }
+  check_parents();
+  for (const BranchToVerify& branch : branches) check_branch(branch);
+  for (const TagToVerify& tag : tags) check_tag(tag);
+  std::vector<RootToVerify> others;
+  for (const auto& [id, facts] : known_) others.push_back({facts.tree, id, facts.created});
+  std::sort(others.begin(), others.end(), [](const RootToVerify& a, const RootToVerify& b) {
+    return std::pair(b.created, b.commit) < std::pair(a.created, a.commit);
+  });
+  for (RootToVerify& root : others) add_root(std::move(root));
+}
+
+void CommitCheck::check_commit(const CommitToVerify& commit) {
+  ++commits_;
+  if (!commit.value) {
+    report(FindingKind::kCommitUnreadable, commit.id, "a commit", commit.problem);
+    known_[commit.id].readable = false;
+    return;
+  }
+  const Commit& value = *commit.value;
+  const CommitId computed = compute_commit_id(value);
+  if (computed != value.id) {
+    report(FindingKind::kCommitId, commit.id, to_text(value.id), to_text(computed));
+  }
+  known_[commit.id] = {value.generation, value.root, value.created};
+  Child child{commit.id, value.generation, {}};
+  for (const CommitId& parent : value.parents) child.parents.emplace_back(view_of(parent));
+  children_.push_back(std::move(child));
+}
+
+const CommitCheck::Known* CommitCheck::find(const std::string& id) {
+  auto at = known_.find(id);
+  if (at != known_.end()) return &at->second;
+  const auto commit = store_.commit(repository_, id);
+  if (!commit) return nullptr;
+  if (!commit->value) {
+    Known& unreadable = known_[id];
+    unreadable.readable = false;
+    return &unreadable;
+  }
+  const Commit& value = *commit->value;
+  return &known_.emplace(id, Known{value.generation, value.root, value.created}).first->second;
+}
+
+void CommitCheck::check_parents() {
+  for (const Child& child : std::exchange(children_, {})) {
+    int64_t greatest = 0;
+    bool complete = true;
+    for (const std::string& parent : child.parents) {
+      const Known* facts = find(parent);
+      if (facts == nullptr) {
+        complete = false;
+        report(FindingKind::kCommitParent, child.id, shown(parent), "no row");
+      } else {
+        complete = complete && facts->readable;
+        greatest = std::max(greatest, facts->generation);
+      }
+    }
+    if (complete && child.generation != greatest + 1) {
+      report(FindingKind::kCommitGeneration, child.id, str_cat("generation ", greatest + 1),
+             str_cat("generation ", child.generation));
+    }
+  }
+}
+
+void CommitCheck::check_branch(const BranchToVerify& branch) {
+  const Known* head = find(branch.head);
+  if (head == nullptr) {
+    report(FindingKind::kRefCommit, branch.head, shown(branch.head), "no row", branch.name);
+  } else if (head->readable && (head->tree.hash != branch.root.hash ||
+                                head->tree.nid != branch.root.nid || is_expired(head->tree))) {
+    report(FindingKind::kBranchRoot, branch.head, tree_text(head->tree), tree_text(branch.root),
+           branch.name);
+  }
+  named_.push_back({branch.name, branch.root});
+  add_root({branch.root, branch.head, head == nullptr ? Instant{} : head->created});
+}
+
+void CommitCheck::name_roots(const std::string& name) {
+  for (const RootToVerify& root : roots_) named_.push_back({name, root.tree});
+}
+
+void CommitCheck::check_tag(const TagToVerify& tag) {
+  const Known* commit = find(tag.commit);
+  if (commit == nullptr) {
+    report(FindingKind::kRefCommit, tag.commit, shown(tag.commit), "no row", tag.name);
+    return;
+  }
+  if (is_expired(commit->tree)) {
+    report(FindingKind::kRefCommit, tag.commit, "a commit with its data", "its data has expired",
+           tag.name);
+    return;
+  }
+  named_.push_back({tag.name, commit->tree});
+  add_root({commit->tree, tag.commit, commit->created});
+}
+
+void CommitCheck::add_root(RootToVerify root) {
+  if (root.tree.empty() || is_expired(root.tree)) return;
+  const auto [at, fresh] = added_.emplace(root.tree.nid, root.tree.hash);
+  // The same node under another hash is a root of its own: one of the two is wrong.
+  if (fresh || at->second != root.tree.hash) roots_.push_back(std::move(root));
+}
+
+void CommitCheck::report(FindingKind kind, std::string_view commit, std::string expected,
+                         std::string found, std::string ref) {
+  CollectedFinding out;
+  out.finding.kind = kind;
+  out.finding.commit = to_hex(commit);
+  if (!ref.empty()) out.finding.refs.push_back(std::move(ref));
+  out.finding.expected = std::move(expected);
+  out.finding.found = std::move(found);
+  findings_.add(std::move(out));
+}
+
+// The refs whose trees show a damaged node or object.
+
+/// Refs that are searched for a finding, and findings whose refs are searched.
+constexpr size_t kRefsSearchedMax = 1000;
+constexpr size_t kFindingsSearchedMax = 100;
+
+/// Reads nodes from the table, and keeps some. One thread at a time.
+class ShownBy {
+ public:
+  explicit ShownBy(VerifyStore& store) : store_(store) {}
+
+  /// Whether the path of the finding leads through its node, or to an entry with its address.
+  bool shows(const TreeRoot& root, const CollectedFinding& found);
+
+ private:
+  /// nullptr: missing or unreadable.
+  std::shared_ptr<const tree::Node> load(Nid nid);
+
+  VerifyStore& store_;
+  std::map<Nid, std::shared_ptr<const tree::Node>> nodes_;
+};
+
+constexpr size_t kNodesKeptMax = 4096;
+
+std::shared_ptr<const tree::Node> ShownBy::load(Nid nid) {
+  const auto at = nodes_.find(nid);
+  if (at != nodes_.end()) return at->second;
+  std::shared_ptr<const tree::Node> node;
+  const db::Rows rows = store_.nodes({&nid, 1});
+  try {
+    if (!rows.empty()) node = tree::Node::decode(rows.bytes(0, NodeColumn::kBody));
+  } catch (const Error& error) {
+    if (error.code() != ErrorCode::kDataLoss) throw;
+  }
+  if (nodes_.size() >= kNodesKeptMax) nodes_.clear();
+  nodes_.emplace(nid, node);
+  return node;
+}
+
+bool ShownBy::shows(const TreeRoot& root, const CollectedFinding& found) {
+  const std::string& path = found.finding.path;
+  Nid nid = root.nid;
+  // A damaged tree may refer in a circle; no tree is higher than this.
+  for (int level = 0; nid != 0 && level < 40; ++level) {
+    if (nid == found.nid) return true;
+    const auto node = load(nid);
+    if (!node) return false;
+    const uint32_t index = node->lower_bound(path);
+    if (index == node->count()) return false;
+    if (node->level() == 0) {
+      return found.nid == 0 && node->key(index) == path &&
+             encode_address(node->entry(index).address) == found.address;
+    }
+    nid = node->child(index).nid;
+  }
+  return false;
+}
 
 constexpr size_t kTokensPerQuery = 500;
 
