@@ -117,24 +117,6 @@ std::string process_text() {
   return out;
 }
 
-class CounterHandle final : public Counter {
- public:
-  explicit CounterHandle(prometheus::Counter& counter) : counter_(counter) {}
-  void add(double amount) override { counter_.Increment(amount); }
-
- private:
-  prometheus::Counter& counter_;
-};
-
-class HistogramHandle final : public Histogram {
- public:
-  explicit HistogramHandle(prometheus::Histogram& histogram) : histogram_(histogram) {}
-  void observe(double seconds) override { histogram_.Observe(seconds); }
-
- private:
-  prometheus::Histogram& histogram_;
-};
-
 using Key = std::tuple<std::string, std::string, std::string>;
 
 struct Registry {
@@ -162,6 +144,10 @@ Key key_of(std::string_view name, Label label) {
 
 }  // namespace
 
+void Counter::add(double amount) { counter_.Increment(amount); }
+
+void Histogram::observe(double seconds) { histogram_.Observe(seconds); }
+
 class GaugeToken {
  public:
   ~GaugeToken() {
@@ -179,7 +165,7 @@ Counter& counter(std::string_view name, std::string_view help, Label label) {
                        .Name(std::string(name))
                        .Help(std::string(help))
                        .Register(all.registry);
-    slot = std::make_unique<CounterHandle>(family.Add(labels_of(label)));
+    slot = std::make_unique<Counter>(family.Add(labels_of(label)));
   }
   return *slot;
 }
@@ -201,7 +187,7 @@ Counter& counter(std::string_view name, std::string_view help, Label first, Labe
                        .Name(std::string(name))
                        .Help(std::string(help))
                        .Register(all.registry);
-    slot = std::make_unique<CounterHandle>(family.Add(labels));
+    slot = std::make_unique<Counter>(family.Add(labels));
   }
   return *slot;
 }
@@ -217,7 +203,7 @@ Histogram& histogram(std::string_view name, std::string_view help, Label label) 
                        .Register(all.registry);
     const prometheus::Histogram::BucketBoundaries buckets = {
         0.0001, 0.0003, 0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1, 3, 10, 30, 100};
-    slot = std::make_unique<HistogramHandle>(family.Add(labels_of(label), buckets));
+    slot = std::make_unique<Histogram>(family.Add(labels_of(label), buckets));
   }
   return *slot;
 }

@@ -6,6 +6,11 @@
 #include <string>
 #include <string_view>
 
+namespace prometheus {
+class Counter;
+class Histogram;
+}  // namespace prometheus
+
 namespace tarn::metrics {
 
 /// Labels take values only from closed sets (operation, status class, query name, store): never
@@ -18,13 +23,19 @@ struct Label {
 /// Safe from any thread. Handles live as long as the process.
 class Counter {
  public:
-  virtual ~Counter() = default;
-  virtual void add(double amount = 1) = 0;
+  explicit Counter(prometheus::Counter& counter) : counter_(counter) {}
+  void add(double amount = 1);
+
+ private:
+  prometheus::Counter& counter_;
 };
 class Histogram {
  public:
-  virtual ~Histogram() = default;
-  virtual void observe(double seconds) = 0;
+  explicit Histogram(prometheus::Histogram& histogram) : histogram_(histogram) {}
+  void observe(double seconds);
+
+ private:
+  prometheus::Histogram& histogram_;
 };
 
 /// The same name and label always give the same object. Names end in _total, _seconds or _bytes.
