@@ -14,6 +14,10 @@ namespace {
 
 constexpr int64_t kRootsPerRead = 10'000;
 
+// Columns of the statements of kCommitRoots.
+constexpr int kRootCommit = 0;
+constexpr int kRootName = 1;
+
 constexpr CommitRoot kCommitRoots[] = {
     {"branches", RootKind::kNamed, {"roots_select_branches", R"sql(
   SELECT head, 'branch "' || name || '"' FROM branches WHERE repo_id = $1)sql"}},
@@ -179,14 +183,19 @@ std::span<const CommitRoot> commit_roots() { return kCommitRoots; }
 namespace {
 
 std::vector<HistoryCommit> read_commits(db::Connection& connection, RepositoryId repository) {
+  struct Column {
+    enum : int { kCommitId, kParents, kAge, kHasTree };
+  };
   std::vector<HistoryCommit> out;
   for (std::string after;;) {
     const db::Rows rows =
         connection.run(kSelectCommits, {key_of(repository), db::Bytes{after}, kRootsPerRead});
     for (size_t row = 0; row < rows.size(); ++row) {
-      HistoryCommit commit{
-          commit_id_from_bytes(rows.bytes(row, 0)), {}, rows.integer(row, 2), rows.boolean(row, 3)};
-      for (const std::string& parent : rows.strings(row, 1)) {
+      HistoryCommit commit{commit_id_from_bytes(rows.bytes(row, Column::kCommitId)),
+                           {},
+                           rows.integer(row, Column::kAge),
+                           rows.boolean(row, Column::kHasTree)};
+      for (const std::string& parent : rows.strings(row, Column::kParents)) {
         commit.parents.push_back(commit_id_from_bytes(parent));
       }
       out.push_back(std::move(commit));
@@ -210,7 +219,7 @@ History Roots::history(RepositoryId repository, std::string_view ignored) {
     }
     const db::Rows rows = connection_.run(root.select, {key_of(repository)});
     for (size_t row = 0; row < rows.size(); ++row) {
-      const CommitId id = commit_id_from_bytes(rows.bytes(row, 0));
+      const CommitId id = commit_id_from_bytes(rows.bytes(row, kRootCommit));
       switch (root.kind) {
         case RootKind::kNamed:
           out.named.push_back(id);
@@ -219,7 +228,7 @@ History Roots::history(RepositoryId repository, std::string_view ignored) {
           out.held.push_back(id);
           break;
         case RootKind::kRetention:
-          out.branches.push_back({std::string(rows.text(row, 1)), id});
+          out.branches.push_back({std::string(rows.text(row, kRootName)), id});
           break;
         case RootKind::kMergeBases:
           out.heads.push_back(id);
@@ -246,8 +255,8 @@ std::vector<std::string> Roots::keepers(RepositoryId repository, const CommitId&
       std::map<CommitId, std::string> names;
       std::vector<CommitId> heads;
       for (size_t row = 0; row < rows.size(); ++row) {
-        heads.push_back(commit_id_from_bytes(rows.bytes(row, 0)));
-        names.emplace(heads.back(), rows.text(row, 1));
+        heads.push_back(commit_id_from_bytes(rows.bytes(row, kRootCommit)));
+        names.emplace(heads.back(), rows.text(row, kRootName));
       }
       for (const CommonBase& base : merge_bases(history(), heads)) {
         if (base.id != commit || base.a == commit) continue;  // "branches" names it
@@ -256,26 +265,29 @@ std::vector<std::string> Roots::keepers(RepositoryId repository, const CommitId&
       continue;
     }
     for (size_t row = 0; row < rows.size(); ++row) {
-      const CommitId id = commit_id_from_bytes(rows.bytes(row, 0));
+      const CommitId id = commit_id_from_bytes(rows.bytes(row, kRootCommit));
       const bool keeps =
           id == commit || (root.kind == RootKind::kHeld && has_ancestor(history(), id, commit));
-      if (keeps) out.emplace_back(rows.text(row, 1));
+      if (keeps) out.emplace_back(rows.text(row, kRootName));
     }
   }
   return out;
 }
 
 std::vector<Expiry> Roots::expiries(RepositoryId repository, int64_t before, uint32_t limit) {
+  struct Column {
+    enum : int { kExpiryId, kCommitId, kRule, kActor, kReason, kAtMs };
+  };
   const db::Rows rows =
       connection_.run(kSelectExpiries, {key_of(repository), before, int64_t{limit}});
   std::vector<Expiry> out;
   for (size_t row = 0; row < rows.size(); ++row) {
-    out.push_back({.number = rows.integer(row, 0),
-                   .commit = commit_id_from_bytes(rows.bytes(row, 1)),
-                   .rule = std::string(rows.text(row, 2)),
-                   .actor = std::string(rows.text(row, 3)),
-                   .reason = std::string(rows.text(row, 4)),
-                   .at = from_millis(rows.integer(row, 5))});
+    out.push_back({.number = rows.integer(row, Column::kExpiryId),
+                   .commit = commit_id_from_bytes(rows.bytes(row, Column::kCommitId)),
+                   .rule = std::string(rows.text(row, Column::kRule)),
+                   .actor = std::string(rows.text(row, Column::kActor)),
+                   .reason = std::string(rows.text(row, Column::kReason)),
+                   .at = from_millis(rows.integer(row, Column::kAtMs))});
   }
   return out;
 }
@@ -287,26 +299,34 @@ void Roots::lock_commits(RepositoryId repository, std::span<const CommitId> ids)
 }
 
 std::vector<RemovedCommit> Roots::describe(RepositoryId repository, std::span<const CommitId> ids) {
+  struct Column {
+    enum : int { kCommitId, kRootNid, kParents };
+  };
+  struct BranchColumn {
+    enum : int { kCommitId, kName };
+  };
   std::vector<RemovedCommit> out;
   std::vector<std::vector<CommitId>> parents;
   std::map<CommitId, size_t> places;
   const db::Rows rows = connection_.run(kDescribe, {key_of(repository), meta::bytes_of(ids)});
   for (size_t row = 0; row < rows.size(); ++row) {
-    out.push_back({commit_id_from_bytes(rows.bytes(row, 0)), rows.integer(row, 1), ""});
+    out.push_back({commit_id_from_bytes(rows.bytes(row, Column::kCommitId)),
+                   rows.integer(row, Column::kRootNid), ""});
     places[out.back().id] = row;
     parents.emplace_back();
-    for (const std::string& parent : rows.strings(row, 2)) {
+    for (const std::string& parent : rows.strings(row, Column::kParents)) {
       parents.back().push_back(commit_id_from_bytes(parent));
     }
   }
   const db::Rows branches = connection_.run(kSelectDeletedBranches, {key_of(repository)});
   for (size_t row = 0; row < branches.size(); ++row) {
-    std::vector<CommitId> waiting{commit_id_from_bytes(branches.bytes(row, 0))};
+    std::vector<CommitId> waiting{
+        commit_id_from_bytes(branches.bytes(row, BranchColumn::kCommitId))};
     while (!waiting.empty()) {
       const auto at = places.find(waiting.back());
       waiting.pop_back();
       if (at == places.end() || !out[at->second].branch.empty()) continue;
-      out[at->second].branch = branches.text(row, 1);
+      out[at->second].branch = branches.text(row, BranchColumn::kName);
       const auto& above = parents[at->second];
       waiting.insert(waiting.end(), above.begin(), above.end());
     }
@@ -341,6 +361,9 @@ int64_t Roots::expire_commits(RepositoryId repository, std::span<const ExpiringC
 }
 
 std::vector<Nid> Roots::trees(RepositoryId repository, std::span<const CommitId> without) {
+  struct Column {
+    enum : int { kCommitId, kRootNid };
+  };
   std::vector<CommitId> skipped(without.begin(), without.end());
   std::sort(skipped.begin(), skipped.end());
   std::vector<Nid> out;
@@ -348,14 +371,14 @@ std::vector<Nid> Roots::trees(RepositoryId repository, std::span<const CommitId>
     const db::Rows rows =
         connection_.run(kSelectTrees, {key_of(repository), db::Bytes{after}, kRootsPerRead});
     for (size_t row = 0; row < rows.size(); ++row) {
-      if (rows.null(row, 1)) continue;
-      const CommitId id = commit_id_from_bytes(rows.bytes(row, 0));
+      if (rows.null(row, Column::kRootNid)) continue;
+      const CommitId id = commit_id_from_bytes(rows.bytes(row, Column::kCommitId));
       if (!std::binary_search(skipped.begin(), skipped.end(), id)) {
-        out.push_back(rows.integer(row, 1));
+        out.push_back(rows.integer(row, Column::kRootNid));
       }
     }
     if (static_cast<int64_t>(rows.size()) < kRootsPerRead) break;
-    after = rows.bytes(rows.size() - 1, 0);
+    after = rows.bytes(rows.size() - 1, Column::kCommitId);
   }
   std::sort(out.begin(), out.end());
   out.erase(std::unique(out.begin(), out.end()), out.end());
@@ -369,14 +392,20 @@ void Roots::import_checkpoints(RepositoryId repository,
 }
 
 void Roots::entries(RepositoryId repository, const std::function<void(std::string_view)>& visit) {
+  struct StagedColumn {
+    enum : int { kKey, kVal };
+  };
+  struct VersionColumn {
+    enum : int { kKey, kNumber, kVal };
+  };
   const db::Rows tokens = connection_.run(kSelectTokens, {key_of(repository)});
   for (size_t t = 0; t < tokens.size(); ++t) {
     for (std::string after;;) {
       const db::Rows rows =
           connection_.run(kSelectStaged, {tokens.integer(t, 0), db::Bytes{after}, kRootsPerRead});
-      for (size_t row = 0; row < rows.size(); ++row) visit(rows.bytes(row, 1));
+      for (size_t row = 0; row < rows.size(); ++row) visit(rows.bytes(row, StagedColumn::kVal));
       if (static_cast<int64_t>(rows.size()) < kRootsPerRead) break;
-      after = rows.bytes(rows.size() - 1, 0);
+      after = rows.bytes(rows.size() - 1, StagedColumn::kKey);
     }
   }
   const db::Rows branches = connection_.run(kSelectVersionedBranches, {key_of(repository)});
@@ -386,10 +415,10 @@ void Roots::entries(RepositoryId repository, const std::function<void(std::strin
       const db::Rows rows = connection_.run(
           kSelectVersions,
           {static_cast<int32_t>(branches.integer(b, 0)), db::Bytes{key}, number, kRootsPerRead});
-      for (size_t row = 0; row < rows.size(); ++row) visit(rows.bytes(row, 2));
+      for (size_t row = 0; row < rows.size(); ++row) visit(rows.bytes(row, VersionColumn::kVal));
       if (static_cast<int64_t>(rows.size()) < kRootsPerRead) break;
-      key = rows.bytes(rows.size() - 1, 0);
-      number = rows.integer(rows.size() - 1, 1);
+      key = rows.bytes(rows.size() - 1, VersionColumn::kKey);
+      number = rows.integer(rows.size() - 1, VersionColumn::kNumber);
     }
   }
   const db::Rows links = connection_.run(kSelectLinks, {key_of(repository)});
@@ -404,11 +433,15 @@ void Roots::open_parts(RepositoryId repository,
 
 void Roots::part_lists(RepositoryId repository,
                        const std::function<void(int64_t id, std::string_view list)>& visit) {
+  struct Column {
+    enum : int { kPartListId, kBody };
+  };
   for (int64_t after = 0;;) {
     const db::Rows rows = connection_.run(kSelectPartLists, {key_of(repository), after});
     if (rows.empty()) return;
-    for (size_t row = 0; row < rows.size(); ++row) visit(rows.integer(row, 0), rows.bytes(row, 1));
-    after = rows.integer(rows.size() - 1, 0);
+    for (size_t row = 0; row < rows.size(); ++row)
+      visit(rows.integer(row, Column::kPartListId), rows.bytes(row, Column::kBody));
+    after = rows.integer(rows.size() - 1, Column::kPartListId);
   }
 }
 
@@ -422,10 +455,13 @@ std::vector<RepositoryId> Roots::readers(RepositoryId repository) {
 }
 
 std::vector<std::shared_ptr<const tree::Node>> UncachedNodes::load(std::span<const Nid> nids) {
+  struct Column {
+    enum : int { kNid, kBody };
+  };
   const db::Rows rows = pool_.run(kSelectBodies, {nids}, db::Pool::Retry::kRead);
   std::map<Nid, std::shared_ptr<const tree::Node>> found;
   for (size_t row = 0; row < rows.size(); ++row) {
-    found[rows.integer(row, 0)] = tree::Node::decode(rows.bytes(row, 1));
+    found[rows.integer(row, Column::kNid)] = tree::Node::decode(rows.bytes(row, Column::kBody));
   }
   std::vector<std::shared_ptr<const tree::Node>> out;
   for (const Nid nid : nids) {

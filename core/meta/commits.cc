@@ -4,6 +4,7 @@
 
 #include "core/base/encoding.h"
 #include "core/base/str_cat.h"
+#include "core/meta/commit_column.h"
 #include "core/meta/commit_graph.h"
 
 namespace tarn::meta {
@@ -19,6 +20,19 @@ constexpr int32_t kLineNext = 128;
 #define TARN_COMMIT_COLUMNS                                                                 \
   "c.commit_id, c.generation, c.parents, c.root_nid, c.root_hash, c.committer, c.message, " \
   "c.metadata, c.created_ms"
+struct CommitColumn {
+  enum : int {
+    kCommitId,
+    kGeneration,
+    kParents,
+    kRootNid,
+    kRootHash,
+    kCommitter,
+    kMessage,
+    kMetadata,
+    kCreatedMs,
+  };
+};
 
 // A line ends by bytes too: messages and metadata may take half a megabyte, also where they are
 // stored compressed, which those of 2,000 bytes may be.
@@ -73,17 +87,19 @@ constexpr db::Query kInsertCommit{"commits_insert_row", R"sql(
 
 Commit commit_from(const db::Rows& rows, size_t row) {
   Commit commit;
-  commit.id = commit_id_from_bytes(rows.bytes(row, 0));
-  commit.generation = rows.integer(row, 1);
-  for (const std::string& parent : rows.strings(row, 2)) {
+  commit.id = commit_id_from_bytes(rows.bytes(row, CommitColumn::kCommitId));
+  commit.generation = rows.integer(row, CommitColumn::kGeneration);
+  for (const std::string& parent : rows.strings(row, CommitColumn::kParents)) {
     commit.parents.push_back(commit_id_from_bytes(parent));
   }
-  if (!rows.null(row, 3)) commit.root.nid = rows.integer(row, 3);
-  commit.root.hash = hash128_from_bytes(rows.bytes(row, 4));
-  commit.committer = rows.text(row, 5);
-  commit.message = rows.text(row, 6);
-  commit.metadata = metadata_from_array(rows.strings(row, 7));
-  commit.created = from_millis(rows.integer(row, 8));
+  if (!rows.null(row, CommitColumn::kRootNid)) {
+    commit.root.nid = rows.integer(row, CommitColumn::kRootNid);
+  }
+  commit.root.hash = hash128_from_bytes(rows.bytes(row, CommitColumn::kRootHash));
+  commit.committer = rows.text(row, CommitColumn::kCommitter);
+  commit.message = rows.text(row, CommitColumn::kMessage);
+  commit.metadata = metadata_from_array(rows.strings(row, CommitColumn::kMetadata));
+  commit.created = from_millis(rows.integer(row, CommitColumn::kCreatedMs));
   return commit;
 }
 
@@ -122,9 +138,7 @@ uint64_t Commits::epoch() const {
 
 bool Commits::hold(db::Connection& connection, RepositoryId repository,
                    std::span<const CommitId> ids) {
-  std::vector<db::Bytes> keys;
-  for (const CommitId& id : ids) keys.push_back({view_of(id)});
-  const db::Rows found = connection.run(kHold, {static_cast<int32_t>(repository), keys});
+  const db::Rows found = connection.run(kHold, {static_cast<int32_t>(repository), bytes_of(ids)});
   return found.integer(0, 0) == static_cast<int64_t>(ids.size());
 }
 
@@ -253,26 +267,30 @@ std::optional<Commit> Commits::find_by_root(RepositoryId repository, const Hash1
 
 std::map<CommitId, std::string> Commits::makers(RepositoryId repository,
                                                 std::span<const CommitId> ids) {
-  std::vector<db::Bytes> asked;
-  for (const CommitId& id : ids) asked.push_back({view_of(id)});
-  const db::Rows rows =
-      pool_.run(kSelectMakers, {static_cast<int32_t>(repository), asked}, db::Pool::Retry::kRead);
+  struct Column {
+    enum : int { kCommitId, kMadeBy };
+  };
+  const db::Rows rows = pool_.run(kSelectMakers, {static_cast<int32_t>(repository), bytes_of(ids)},
+                                  db::Pool::Retry::kRead);
   std::map<CommitId, std::string> out;
   for (size_t row = 0; row < rows.size(); ++row) {
-    out.emplace(commit_id_from_bytes(rows.bytes(row, 0)), rows.text(row, 1));
+    out.emplace(commit_id_from_bytes(rows.bytes(row, Column::kCommitId)),
+                rows.text(row, Column::kMadeBy));
   }
   return out;
 }
 
 std::map<CommitId, Instant> Commits::stored(RepositoryId repository,
                                             std::span<const CommitId> ids) {
-  std::vector<db::Bytes> asked;
-  for (const CommitId& id : ids) asked.push_back({view_of(id)});
-  const db::Rows rows =
-      pool_.run(kSelectStored, {static_cast<int32_t>(repository), asked}, db::Pool::Retry::kRead);
+  struct Column {
+    enum : int { kCommitId, kStoredAt };
+  };
+  const db::Rows rows = pool_.run(kSelectStored, {static_cast<int32_t>(repository), bytes_of(ids)},
+                                  db::Pool::Retry::kRead);
   std::map<CommitId, Instant> out;
   for (size_t row = 0; row < rows.size(); ++row) {
-    out.emplace(commit_id_from_bytes(rows.bytes(row, 0)), from_millis(rows.integer(row, 1)));
+    out.emplace(commit_id_from_bytes(rows.bytes(row, Column::kCommitId)),
+                from_millis(rows.integer(row, Column::kStoredAt)));
   }
   return out;
 }

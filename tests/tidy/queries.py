@@ -26,8 +26,6 @@ CHAINED = re.compile(rf"\)\s*\.{READER}\(\s*\w+,\s*([1-9]\d*)\)")
 ROWS = re.compile(r"\bRows&? (\w+)")
 POSITION = re.compile(r"pg_current_wal_insert_lsn\(\)\s*(?:$|FROM)")
 PRODUCTION = ("core/", "server/", "s3gateway/", "cli/")
-# Sources that still read columns by number.
-BY_NUMBER = ("core/gc/root_store.cc", "core/meta/commits.cc")
 MAIN = {"SELECT", "INSERT", "UPDATE", "DELETE"}
 AFTER_COLUMNS = {"FROM", "WHERE", "UNION", "ORDER", "LIMIT", "GROUP", "HAVING", "FOR"}
 
@@ -269,10 +267,6 @@ def main():
         for query in queries:
             places[query.name].append(name)
         if not name.startswith(PRODUCTION) or "_fixture." in name:
-            continue
-        if name in BY_NUMBER:
-            if not read_by_number(name, text):
-                broken.append(f"{name}: reads no column by number any more: take it out of BY_NUMBER")
             continue
         known = shared[Path(name).parent]
         own = names_in(text, known)
