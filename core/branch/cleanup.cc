@@ -23,15 +23,15 @@ constexpr int kReadsPerPageMax = 10;
 constexpr uint32_t kStaleDaysDefault = 30;
 
 /// The judgement of the rules on a branch.
-struct Verdict {
+struct Assessment {
   const CleanupRule* rule = nullptr;
   std::vector<std::string> reasons{};
   std::optional<Instant> deletes{};
 };
 
-Verdict judge(const CleanupRules& rules, const BranchActivity& branch,
-              std::optional<uint32_t> stale_days) {
-  Verdict out{.rule = rules.rule_for(branch.name.str())};
+Assessment assess(const CleanupRules& rules, const BranchActivity& branch,
+                  std::optional<uint32_t> stale_days) {
+  Assessment out{.rule = rules.rule_for(branch.name.str())};
   const auto idle = branch.now - branch.active;
   uint32_t stale = out.rule != nullptr ? out.rule->stale_days : 0;
   if (stale_days) stale = *stale_days;
@@ -85,25 +85,25 @@ std::string kept_by(const Terms& terms, const BranchActivity& branch) {
 bool apply_rule(Engine& engine, const Terms& terms, const BranchActivity& branch,
                 bool may_announce) {
   CleanupStore rows(engine.pool);
-  const Verdict verdict = judge(terms.rules, branch, std::nullopt);
+  const Assessment assessment = assess(terms.rules, branch, std::nullopt);
   const std::string name = str_cat(terms.repository.name.str(), "/", branch.name.str());
   const std::string kept =
-      verdict.deletes || !branch.expires_by.empty() ? kept_by(terms, branch) : std::string();
-  if (!branch.expires_by.empty() && (!verdict.deletes || !kept.empty())) {
+      assessment.deletes || !branch.expires_by.empty() ? kept_by(terms, branch) : std::string();
+  if (!branch.expires_by.empty() && (!assessment.deletes || !kept.empty())) {
     if (rows.lift(branch.id)) {
       log::info("branch_expiry_lifted",
                 {{"branch", name}, {"message", kept.empty() ? "no rule wants it" : kept}});
     }
     return false;
   }
-  if (!verdict.reasons.empty() && !branch.told && rows.tell_stale(branch, verdict.reasons)) {
-    log::info("branch_stale", {{"branch", name}, {"reason", verdict.reasons.front()}});
+  if (!assessment.reasons.empty() && !branch.told && rows.tell_stale(branch, assessment.reasons)) {
+    log::info("branch_stale", {{"branch", name}, {"reason", assessment.reasons.front()}});
   }
-  if (!verdict.deletes || !kept.empty() || branch.expires || !may_announce) return false;
-  if (!rows.announce(branch, *verdict.deletes, verdict.rule->pattern.pattern())) return false;
+  if (!assessment.deletes || !kept.empty() || branch.expires || !may_announce) return false;
+  if (!rows.announce(branch, *assessment.deletes, assessment.rule->pattern.pattern())) return false;
   log::info("branch_expiring", {{"branch", name},
-                                {"rule", verdict.rule->pattern.pattern()},
-                                {"expires", to_rfc3339(*verdict.deletes)}});
+                                {"rule", assessment.rule->pattern.pattern()},
+                                {"expires", to_rfc3339(*assessment.deletes)}});
   return true;
 }
 
@@ -150,14 +150,14 @@ Page<StaleBranch> list_stale_branches(Engine& engine, const Repository& reposito
         return page;
       }
       page.next = branch.name.str();
-      Verdict verdict = judge(rules, branch, stale_days);
-      if (verdict.reasons.empty() && !verdict.deletes) continue;
+      Assessment assessment = assess(rules, branch, stale_days);
+      if (assessment.reasons.empty() && !assessment.deletes) continue;
       if (branch.name == repository.default_branch) continue;
       StaleBranch out{.name = branch.name.str(), .head = branch.head, .active = branch.active};
       out.idle_days = std::chrono::duration_cast<days>(branch.now - branch.active).count();
-      out.reasons = std::move(verdict.reasons);
-      if (verdict.rule != nullptr) out.rule = verdict.rule->pattern.pattern();
-      out.deletes = verdict.deletes;
+      out.reasons = std::move(assessment.reasons);
+      if (assessment.rule != nullptr) out.rule = assessment.rule->pattern.pattern();
+      out.deletes = assessment.deletes;
       out.announced = !branch.expires_by.empty();
       out.kept_by = kept_by(terms, branch);
       page.items.push_back(std::move(out));
@@ -204,7 +204,7 @@ std::string kept_from_cleanup(Engine& engine, const Repository& repository, Bran
   const Terms terms = terms_of(engine, repository);
   const std::string kept = kept_by(terms, *activity);
   if (!kept.empty()) return kept;
-  return judge(terms.rules, *activity, std::nullopt).deletes ? "" : "no rule wants it any more";
+  return assess(terms.rules, *activity, std::nullopt).deletes ? "" : "no rule wants it any more";
 }
 
 }  // namespace tarn::branch

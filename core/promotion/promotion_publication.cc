@@ -120,7 +120,7 @@ void publish_promotion(db::Connection& connection, const PromotionPublication& p
     case FinishOutcome::kTaken:
       throw Error(ErrorCode::kConflict, reason::kPromotionTaken,
                   str_cat("promotion ", done.id, ": was ended or taken over meanwhile"));
-    case FinishOutcome::kSaidMore:
+    case FinishOutcome::kReportedMore:
       throw Error(ErrorCode::kConflict, reason::kPromotionJudgedAnew,
                   "a check or an approval came while the winner was merged");
   }

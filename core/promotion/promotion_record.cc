@@ -11,7 +11,7 @@ namespace tarn::promotion {
 namespace {
 
 constexpr db::Query kNote{"promotions_note_said", R"sql(
-  UPDATE promotions SET said = said + 1, due_at = clock_timestamp()
+  UPDATE promotions SET reports = reports + 1, due_at = clock_timestamp()
   WHERE repo_id = $1 AND promotion_id = $2 AND due_at IS NOT NULL)sql"};
 
 constexpr db::Query kInsertCheck{"promotions_insert_check", R"sql(
@@ -93,11 +93,13 @@ std::vector<PromotionCheck> checks_from(const db::Rows& rows) {
 
 /// Whether earlier reports rule out this one. A reporter may only take back their own failure;
 /// otherwise a second reporter of a failure could take back the first one's.
-bool failure_stands(const std::map<std::string, CheckStatus>& said, const PromotionCheck& check) {
+bool failure_stands(const std::map<std::string, CheckStatus>& reported,
+                    const PromotionCheck& check) {
   if (check.status == CheckStatus::kFailure) return false;
-  const auto own = said.find(check.reporter);
-  if (own != said.end() && own->second == CheckStatus::kFailure) return check.supersedes.empty();
-  return std::any_of(said.begin(), said.end(), [](const auto& reporter_and_status) {
+  const auto own = reported.find(check.reporter);
+  if (own != reported.end() && own->second == CheckStatus::kFailure)
+    return check.supersedes.empty();
+  return std::any_of(reported.begin(), reported.end(), [](const auto& reporter_and_status) {
     return reporter_and_status.second == CheckStatus::kFailure;
   });
 }
@@ -119,14 +121,14 @@ PromotionStore::ReportOutcome PromotionStore::report_check(RepositoryId reposito
     const std::vector<PromotionCheck> reports =
         checks_from(connection.run(kSelectChecks, {repo, id}));
     const PromotionCheck* last = nullptr;
-    std::map<std::string, CheckStatus> said;  // by each reporter
+    std::map<std::string, CheckStatus> reported;  // by each reporter
     for (const PromotionCheck& report : reports) {
       if (report.name != check.name || report.commit != check.commit) continue;
       last = &report;
-      said[report.reporter] = report.status;
+      reported[report.reporter] = report.status;
     }
     if (last != nullptr && says_the_same(*last, check)) return ReportOutcome::kDone;
-    if (failure_stands(said, check)) return ReportOutcome::kFailureStands;
+    if (failure_stands(reported, check)) return ReportOutcome::kFailureStands;
     if (reports.size() >= kPromotionChecksMax) return ReportOutcome::kTooMany;
     connection.run(kInsertCheck, {repo, id, check.name, db::Bytes{view_of(check.commit)},
                                   name_of(check.status), check.url, metrics_to_array(check.metrics),

@@ -460,17 +460,17 @@ class PromotionRun {
   /// Stores the promotion before it is judged; later reports then cause another round. Returns
   /// false if the lease was lost.
   bool begin_round() {
-    const auto said = store();
-    if (said) leased_.said = *said;
-    return said.has_value();
+    const auto reports = store();
+    if (reports) leased_.reports = *reports;
+    return reports.has_value();
   }
 
   std::optional<int64_t> store() {
-    const auto said = rows_.store(repository_.id, promotion_, owner_);
+    const auto reports = rows_.store(repository_.id, promotion_, owner_);
     promotion_.judged.clear();  // they are roots by now
     promotion_.mentioned.clear();
     stored_ = promotion_;
-    return said;
+    return reports;
   }
 
   /// Takes the promotion back to what is stored of it: a commit of the judgement may be gone.
@@ -489,7 +489,7 @@ class PromotionRun {
   /// Ends the promotion with the judgement's result.
   bool end(Ended ended) {
     mark_ended(std::move(ended));
-    if (rows_.finish_judged(leased_, owner_) != FinishOutcome::kSaidMore) return kLeave;
+    if (rows_.finish_judged(leased_, owner_) != FinishOutcome::kReportedMore) return kLeave;
     return judge_again("check_pending", "a check or an approval came while it was judged");
   }
 

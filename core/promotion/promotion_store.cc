@@ -109,7 +109,7 @@ constexpr db::Query kTake{"promotions_take_due", R"sql(
     WHERE due_at <= clock_timestamp() AND (lease_until IS NULL OR lease_until < clock_timestamp())
       AND actor <> ALL ($3)
     ORDER BY coalesce(running.promotions, 0), due_at LIMIT 1 FOR UPDATE OF p SKIP LOCKED)
-  RETURNING )sql" TARN_PROMOTION_COLUMNS("evidence") ", repo_id, said, moved"};
+  RETURNING )sql" TARN_PROMOTION_COLUMNS("evidence") ", repo_id, reports, moved"};
 
 // An item of `candidates` starts with its ref. In a fixed order: two servers may note moves
 // concurrently.
@@ -139,7 +139,7 @@ constexpr db::Query kRenew{"promotions_renew_lease", R"sql(
 // a candidate moved, 2 = it has ended, 3 = it has ended unless something was reported.
 constexpr db::Query kStore{"promotions_store_row", R"sql(
   WITH before AS (
-    SELECT state, code, message, said FROM promotions
+    SELECT state, code, message, reports FROM promotions
     WHERE repo_id = $1 AND promotion_id = $2 AND lease_owner = $3 AND due_at IS NOT NULL FOR UPDATE),
   kept AS MATERIALIZED (SELECT require_kept_commits($1, $24) = cardinality($24) AS all_there),
   stored AS (
@@ -151,17 +151,17 @@ constexpr db::Query kStore{"promotions_store_row", R"sql(
       lease_owner = CASE WHEN $18 = 0 THEN p.lease_owner END,
       lease_until = CASE WHEN $18 = 0 THEN p.lease_until END,
       due_at = CASE WHEN $18 = 0 THEN p.due_at
-                    WHEN $18 = 1 AND p.said <> $20 THEN clock_timestamp()
+                    WHEN $18 = 1 AND p.reports <> $20 THEN clock_timestamp()
                     WHEN $18 = 1 AND p.moved <> $22 THEN clock_timestamp() + least($19::float8, $23::float8) * interval '1 millisecond'
                     WHEN $18 = 1 THEN clock_timestamp() + $19 * interval '1 millisecond' END,
       steps = p.steps + ((b.state, b.code, b.message) IS DISTINCT FROM ($4, $14, $15))::int
     FROM before b, kept k
-    WHERE p.repo_id = $1 AND p.promotion_id = $2 AND ($18 <> 3 OR b.said = $20) AND k.all_there
+    WHERE p.repo_id = $1 AND p.promotion_id = $2 AND ($18 <> 3 OR b.reports = $20) AND k.all_there
     RETURNING p.steps, (b.state, b.code, b.message) IS DISTINCT FROM ($4, $14, $15) AS changed),
   logged AS (
     INSERT INTO promotion_log (repo_id, promotion_id, step, state, actor, code, message, at_ms)
     SELECT $1, $2, steps, $4, '', $14, $15, $17 FROM stored WHERE changed)
-  SELECT (SELECT count(*) FROM stored), (SELECT said FROM before), (SELECT all_there FROM kept))sql"};
+  SELECT (SELECT count(*) FROM stored), (SELECT reports FROM before), (SELECT all_there FROM kept))sql"};
 
 constexpr db::Query kEndByUser{"promotions_end_by_user", R"sql(
   WITH ended AS (
@@ -226,7 +226,7 @@ Promotion promotion_from(const db::Rows& rows, size_t row) {
 
 struct Stored {
   bool done = false;
-  std::optional<int64_t> said;  ///< absent: the lease was lost
+  std::optional<int64_t> reports;  ///< absent: the lease was lost
 };
 
 [[noreturn]] void throw_judged_gone(const Promotion& p, std::string_view why) {
@@ -249,10 +249,10 @@ std::vector<CommitId> requested_commits(const PromotionRequest& request) {
 /// or its data has expired.
 template <typename Runner>
 Stored store_row(Runner&& run, RepositoryId repository, const Promotion& p, int64_t owner,
-                 Instant now, int16_t mode, int64_t delay_ms = 0, int64_t said = 0,
+                 Instant now, int16_t mode, int64_t delay_ms = 0, int64_t reports = 0,
                  int64_t moved = 0) {
   struct Column {
-    enum : int { kStored, kSaid, kAllThere };
+    enum : int { kStored, kReports, kAllThere };
   };
   std::vector<CommitId> others = requested_commits(p.request);
   others.insert(others.end(), p.mentioned.begin(), p.mentioned.end());
@@ -277,7 +277,7 @@ Stored store_row(Runner&& run, RepositoryId repository, const Promotion& p, int6
                           to_millis(now),
                           mode,
                           delay_ms,
-                          said,
+                          reports,
                           to_json(p.candidates),
                           moved,
                           kLookPauseMs,
@@ -290,15 +290,15 @@ Stored store_row(Runner&& run, RepositoryId repository, const Promotion& p, int6
   }();
   if (!rows.boolean(0, Column::kAllThere))
     throw_judged_gone(p, "a commit was removed while it was judged");
-  Stored out{.done = rows.integer(0, Column::kStored) == 1, .said = {}};
-  if (!rows.null(0, Column::kSaid)) out.said = rows.integer(0, Column::kSaid);
+  Stored out{.done = rows.integer(0, Column::kStored) == 1, .reports = {}};
+  if (!rows.null(0, Column::kReports)) out.reports = rows.integer(0, Column::kReports);
   return out;
 }
 
 PromotionStore::FinishOutcome finish_outcome(const Stored& stored) {
   if (stored.done) return PromotionStore::FinishOutcome::kDone;
-  return stored.said ? PromotionStore::FinishOutcome::kSaidMore
-                     : PromotionStore::FinishOutcome::kTaken;
+  return stored.reports ? PromotionStore::FinishOutcome::kReportedMore
+                        : PromotionStore::FinishOutcome::kTaken;
 }
 
 /// Runs each statement in its own transaction.
@@ -445,13 +445,13 @@ void PromotionStore::note_moves() {
 std::optional<LeasedPromotion> PromotionStore::take(int64_t owner, std::chrono::milliseconds ttl,
                                                     const std::vector<std::string>& actors_not) {
   struct Column {
-    enum : int { kRepoId = PromotionColumn::kEnd, kSaid, kMoved };
+    enum : int { kRepoId = PromotionColumn::kEnd, kReports, kMoved };
   };
   const db::Rows rows = pool_.run(kTake, {owner, static_cast<int64_t>(ttl.count()), actors_not},
                                   db::Pool::Retry::kWrite);
   if (rows.empty()) return std::nullopt;
   return LeasedPromotion{static_cast<RepositoryId>(rows.integer(0, Column::kRepoId)),
-                         promotion_from(rows, 0), rows.integer(0, Column::kSaid),
+                         promotion_from(rows, 0), rows.integer(0, Column::kReports),
                          rows.integer(0, Column::kMoved)};
 }
 
@@ -466,13 +466,13 @@ bool PromotionStore::renew(RepositoryId repository, std::string_view id, int64_t
 
 std::optional<int64_t> PromotionStore::store(RepositoryId repository, const Promotion& promotion,
                                              int64_t owner) {
-  return store_row(alone(pool_), repository, promotion, owner, clock_.now(), kKeepLease).said;
+  return store_row(alone(pool_), repository, promotion, owner, clock_.now(), kKeepLease).reports;
 }
 
 bool PromotionStore::wait(const LeasedPromotion& leased, int64_t owner,
                           std::chrono::milliseconds delay) {
   return store_row(alone(pool_), leased.repository, leased.promotion, owner, clock_.now(), kWait,
-                   delay.count(), leased.said, leased.moved)
+                   delay.count(), leased.reports, leased.moved)
       .done;
 }
 
@@ -480,13 +480,13 @@ PromotionStore::FinishOutcome PromotionStore::finish_judged(db::Connection& conn
                                                             const LeasedPromotion& judged,
                                                             int64_t owner, Instant now) {
   return finish_outcome(store_row(within(connection), judged.repository, judged.promotion, owner,
-                                  now, kEndAsJudged, 0, judged.said));
+                                  now, kEndAsJudged, 0, judged.reports));
 }
 
 PromotionStore::FinishOutcome PromotionStore::finish_judged(const LeasedPromotion& judged,
                                                             int64_t owner) {
   return finish_outcome(store_row(alone(pool_), judged.repository, judged.promotion, owner,
-                                  clock_.now(), kEndAsJudged, 0, judged.said));
+                                  clock_.now(), kEndAsJudged, 0, judged.reports));
 }
 
 bool PromotionStore::finish(RepositoryId repository, const Promotion& promotion, int64_t owner) {

@@ -26,8 +26,8 @@ constexpr std::chrono::seconds kPromotionLookPause{1};
 struct LeasedPromotion {
   RepositoryId repository{};
   Promotion promotion;
-  int64_t said = 0;   ///< reports and approvals before it was taken
-  int64_t moved = 0;  ///< moves of its candidates that were noted before
+  int64_t reports = 0;  ///< reports and approvals before it was taken
+  int64_t moved = 0;    ///< moves of its candidates that were noted before
 };
 
 /// Safe from any thread.
@@ -86,15 +86,15 @@ class PromotionStore {
   /// Stores state, winner, evidence, code, message and rounds, and a step if the state or the
   /// message changed; keeps the lease. This, wait and finish throw conflict (reason
   /// "promotion_judged_anew") if one of `promotion.judged` has been removed or has expired. Returns
-  /// the current number of reports (LeasedPromotion::said); nullopt if renew would return false.
+  /// the current number of reports (LeasedPromotion::reports); nullopt if renew would return false.
   std::optional<int64_t> store(RepositoryId repository, const Promotion& promotion, int64_t owner);
   /// The same as store, and releases the lease: it is due after `delay`, as soon as something is
   /// reported that was unknown when it was taken, or kPromotionLookPause after a candidate moved.
   bool wait(const LeasedPromotion& leased, int64_t owner, std::chrono::milliseconds delay);
   enum class FinishOutcome {
     kDone,
-    kTaken,     ///< it has ended or the lease was lost
-    kSaidMore,  ///< a check or an approval came since `judged.said`: judge again
+    kTaken,         ///< it has ended or the lease was lost
+    kReportedMore,  ///< a check or an approval came since `judged.reports`: judge again
   };
   /// The same as store, for one that has ended with the judgement's result, in the caller's
   /// transaction.

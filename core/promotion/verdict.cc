@@ -74,9 +74,10 @@ Distance distance_of(const MetricRule& rule, ChampionBound bound, double candida
 }
 
 /// Evaluates one candidate, rule by rule.
-class Judge {
+class RuleEvaluation {
  public:
-  Judge(const GatePolicy& policy, const GateCandidate& candidate, const CommitFacts* champion)
+  RuleEvaluation(const GatePolicy& policy, const GateCandidate& candidate,
+                 const CommitFacts* champion)
       : policy_(policy),
         candidate_(candidate),
         champion_(champion),
@@ -391,7 +392,7 @@ std::string_view name_of(GateOutcome outcome) {
 
 Verdict evaluate(const GatePolicy& policy, const GateCandidate& candidate,
                  const CommitFacts* champion) {
-  return Judge(policy, candidate, champion).run();
+  return RuleEvaluation(policy, candidate, champion).run();
 }
 
 }  // namespace tarn::promotion

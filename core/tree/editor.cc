@@ -59,11 +59,11 @@ class Editor::LeafCopy {
 
 Editor::Editor(NodeSource& source, NodeSink& sink, const TreeFormat& format,
                std::span<const RangeDelete> ranges, ChangeSource& changes, size_t look_ahead,
-               Judge judge)
+               Decider decider)
     : source_(source),
       writer_(sink, format),
       window_(changes, ranges, look_ahead),
-      judge_(std::move(judge)) {}
+      decider_(std::move(decider)) {}
 
 EditResult Editor::run(const TreeRoot& base) {
   const bool idle = window_.peek() == nullptr && window_.ranges().empty();
@@ -159,7 +159,7 @@ void Editor::apply(const Change& change, LeafCopy* copy, KeySection::Position at
   }
   std::optional<EntryFields> below;
   if (at.exact) below = copy->leaf().fields(at.index);
-  if (judge(change, below) == Verdict::kKeep) return;
+  if (decide(change, below) == Decision::kKeep) return;
   count(below.has_value(), change.entry.has_value());
   if (copy != nullptr) copy->write_to(at.index);
   if (change.entry) {
@@ -169,14 +169,14 @@ void Editor::apply(const Change& change, LeafCopy* copy, KeySection::Position at
   if (at.exact) copy->drop_to(at.index + 1);
 }
 
-Verdict Editor::judge(const Change& change, const std::optional<EntryFields>& below) {
+Decision Editor::decide(const Change& change, const std::optional<EntryFields>& below) {
   if (change.kind == Change::Kind::kThreeWay) {
-    return judge_(change, below ? std::optional<Entry>(to_entry(*below)) : std::nullopt);
+    return decider_(change, below ? std::optional<Entry>(to_entry(*below)) : std::nullopt);
   }
-  if (!below) return change.entry ? Verdict::kApply : Verdict::kKeep;
-  if (!change.entry) return Verdict::kApply;
+  if (!below) return change.entry ? Decision::kApply : Decision::kKeep;
+  if (!change.entry) return Decision::kApply;
   scratch_.assign(*change.entry);
-  return same_content(*below, scratch_.fields()) ? Verdict::kKeep : Verdict::kApply;
+  return same_content(*below, scratch_.fields()) ? Decision::kKeep : Decision::kApply;
 }
 
 void Editor::count(bool below, bool after) {

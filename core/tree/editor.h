@@ -83,11 +83,11 @@ class TreeWriter {
 };
 
 /// The effect of a three-way change on its key.
-enum class Verdict { kKeep, kApply };
+enum class Decision { kKeep, kApply };
 
 /// Called for each three-way change, in key order, with the entry of the edited tree (nullopt =
 /// none).
-using Judge = std::function<Verdict(const Change&, const std::optional<Entry>& below)>;
+using Decider = std::function<Decision(const Change&, const std::optional<Entry>& below)>;
 
 /// Iterates over the base tree and the changes in step. Subtrees without a change are taken by
 /// reference when the writer is at a boundary of their level; others are opened. One use, one
@@ -96,7 +96,7 @@ class Editor {
  public:
   Editor(NodeSource& source, NodeSink& sink, const TreeFormat& format,
          std::span<const RangeDelete> ranges, ChangeSource& changes, size_t look_ahead,
-         Judge judge = {});
+         Decider decider = {});
 
   EditResult run(const TreeRoot& base);
 
@@ -108,7 +108,7 @@ class Editor {
   void visit_leaf(const LeafNode& leaf, const ChildRef* self, bool last);
   void drop_covered(LeafCopy& copy, uint32_t begin, uint32_t end);
   void apply(const Change& change, LeafCopy* copy, KeySection::Position at);
-  Verdict judge(const Change& change, const std::optional<EntryFields>& below);
+  Decision decide(const Change& change, const std::optional<EntryFields>& below);
   void count(bool below, bool after);
   bool can_splice(const ChildRef& child, uint8_t level, bool last);
   void take(const ChildRef& subtree, uint8_t level);
@@ -119,7 +119,7 @@ class Editor {
   NodeSource& source_;
   TreeWriter writer_;
   ChangeWindow window_;
-  Judge judge_;
+  Decider decider_;
   EditResult result_;
   std::string position_;  ///< every key up to here is done
   EntryBytes scratch_;

@@ -15,15 +15,15 @@ bool same(const std::optional<Entry>& a, const std::optional<Entry>& b) {
 }
 
 /// Resolves key by key and collects the conflicts.
-class MergeJudge {
+class MergeDecider {
  public:
-  explicit MergeJudge(const MergeInput& input) : input_(input) {}
+  explicit MergeDecider(const MergeInput& input) : input_(input) {}
 
-  Verdict judge(const Change& change, const std::optional<Entry>& destination) {
+  Decision decide(const Change& change, const std::optional<Entry>& destination) {
     const bool apply = !same(change.entry, destination) &&
                        (same(change.base, destination) || takes_source(change, destination));
     if (apply && input_.on_change) input_.on_change(change.key);
-    return apply ? Verdict::kApply : Verdict::kKeep;
+    return apply ? Decision::kApply : Decision::kKeep;
   }
 
   std::vector<MergeConflict> conflicts;
@@ -114,7 +114,7 @@ MergeResult merge_trees(NodeSource& source, NodeSink& sink, const TreeFormat& fo
     out.result = fast_forward(source, input);
     return out;
   }
-  MergeJudge judge(input);
+  MergeDecider decider(input);
   // A caller that needs every key gets every key; otherwise whole subtrees are taken over unread.
   const bool whole_subtrees = !input.on_change && input.scope == nullptr;
   Lockstep changes(source, input.base, input.source, input.destination, whole_subtrees);
@@ -122,12 +122,12 @@ MergeResult merge_trees(NodeSource& source, NodeSink& sink, const TreeFormat& fo
   if (input.scope != nullptr) scoped.emplace(changes, *input.scope);
   ChangeSource& wanted = scoped ? static_cast<ChangeSource&>(*scoped) : changes;
   Editor editor(source, sink, format, {}, wanted, kLookAheadChanges,
-                [&judge](const Change& change, const std::optional<Entry>& below) {
-                  return judge.judge(change, below);
+                [&decider](const Change& change, const std::optional<Entry>& below) {
+                  return decider.decide(change, below);
                 });
   EditResult result = editor.run(input.destination);
-  out.conflicts = std::move(judge.conflicts);
-  out.conflict_count = judge.conflict_count;
+  out.conflicts = std::move(decider.conflicts);
+  out.conflict_count = decider.conflict_count;
   if (out.conflict_count == 0) out.result = result;
   return out;
 }

@@ -28,7 +28,7 @@ CREATE TABLE promotions (
   rounds         integer NOT NULL DEFAULT 0,        -- how often the candidates were compared
   tells          text[] NOT NULL DEFAULT '{}',      -- webhooks that the policy notifies of the end
   steps          integer NOT NULL DEFAULT 1,        -- rows of promotion_log
-  said           bigint NOT NULL DEFAULT 0,         -- grows with every report of a check and every approval
+  reports        bigint NOT NULL DEFAULT 0,         -- grows with every report of a check and every approval
   created_ms     bigint NOT NULL,
   updated_ms     bigint NOT NULL,
   due_at         timestamptz,                       -- when it is looked at next; NULL once it ended
