@@ -9,11 +9,13 @@
 //   publish   One statement (publish_commit of the schema) inserts nodes and commit, moves the head
 //             and drops the sealed tokens, if the head, the lease and the settings are still those
 //             that were read and all commits that were read still exist. Otherwise it does nothing.
+//   within    The verb's own work follows in the same transaction: a pull request that is merged,
+//             approvals, or a promotion's alias, tag and row. What it throws undoes the commit.
 //
 // A server that dies in between leaves a lease that ends by itself, sealed tokens that readers and
 // the next verb see as before, and nodes that garbage collection removes. An answer that was lost
-// is found out in Branches::publish. If the branch changed meanwhile, all steps are repeated, five
-// times at most.
+// is found out in Branches::publish. If the branch changed meanwhile, all steps are repeated, in
+// five attempts at most; a verb that learns of a lost lease before it publishes gives up at once.
 #include "core/branch/publish.h"
 
 #include <algorithm>

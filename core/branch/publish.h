@@ -35,7 +35,7 @@ struct CommitHooks {
 struct BuiltCommit {
   TreeRoot root;
   std::vector<CommitId> parents;
-  std::vector<CommitId> read;    ///< commits whose trees went in, in addition to the head
+  std::vector<CommitId> read;    ///< commits whose trees went in
   std::vector<int64_t> drained;  ///< sealed tokens that are in the tree (or have no effect)
   std::string committer;
   std::string message;
@@ -55,7 +55,8 @@ struct BuiltCommit {
   std::optional<CommitHooks> hooks{};  ///< run between building and publishing
 };
 
-/// Runs `build` with the branch held; nullopt from it means "nothing to publish" and is passed on.
+/// Runs `build` with the branch held; nullopt from it means "nothing to publish" and is passed on:
+/// no change, conflicts of a merge, or hooks that must run first, which the caller knows.
 /// `build` may run more than once: when another process took the branch over, other rules were set,
 /// or collection forgot this process. `branch` and `permit` as BranchHold takes them. A commit is
 /// dated after its parents, so that the log's order by time is the order of history, unless a

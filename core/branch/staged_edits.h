@@ -43,7 +43,7 @@ class StagedEdits final : public tree::ChangeSource {
 bool has_effect(Engine& engine, const std::vector<int64_t>& tokens, bool has_ranges,
                 const TreeRoot& root);
 
-/// Every read asks each sealed token, so more than this are folded into one.
+/// Every read asks each sealed token, so as many as this are folded into one.
 constexpr size_t kSealedTokensMax = 8;
 
 /// Folds the branch's sealed tokens when the lease saw as many as kSealedTokensMax. The branch must

@@ -11,7 +11,7 @@ namespace {
 
 constexpr int64_t kRangeDeletes = 1;
 
-// The newest staged row s and range row g of a key on branch b, by two probes of indexes.
+// The newest staged row s and range row g of a key on branch b.
 // A single statement is a single snapshot, so the branch row and the staged rows belong together.
 // Uses the primary keys of branches and staging, with three index probes.
 constexpr db::Query kLookup{"staging_lookup_key", R"sql(

@@ -16,13 +16,14 @@ namespace tarn::objects {
 
 enum class DigestChoice {
   kFastest,    ///< a CRC before a cryptographic digest
-  kStrongest,  ///< the MD5 of the etag before a CRC
+  kStrongest,  ///< SHA-256 and SHA-1, then the MD5 of the etag, then a CRC
 };
 
 class ContentCheck final : public blob::BytesCheck {
  public:
   /// nullopt: the entry records no digest of its bytes that a server computed, as after uploads in
-  /// parts and for imported and linked objects, whose etags others gave.
+  /// parts without a checksum of the whole, and for imported and linked objects, whose etags others
+  /// gave.
   static std::optional<ContentCheck> of(const Entry& entry, DigestChoice choice);
 
   void update(std::string_view bytes) override;

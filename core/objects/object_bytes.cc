@@ -1,4 +1,4 @@
-// Access to the bytes of entries and their addresses (declared in objects.h).
+// Access to the bytes of entries and their addresses (declared in objects.h and stored_bytes.h).
 #include <algorithm>
 #include <memory>
 #include <utility>
@@ -54,7 +54,8 @@ bool differs_in_size(const blob::BlobReader& reader, const StoredBytes& bytes) {
   return size && *size != bytes.size_bytes;
 }
 
-/// Opens an own address that only servers write to, so its bytes never change.
+/// Opens an own address whose bytes never change: servers wrote it, or its mark was recorded when
+/// it was linked.
 std::unique_ptr<blob::BlobReader> open_unchanging(branch::Engine& engine, const StoredBytes& bytes,
                                                   blob::ByteRange range) {
   const blob::Located at = engine.stores.locate(bytes.url);

@@ -62,7 +62,7 @@ constexpr int kJudgeAttemptsMax = 100;
 /// candidates of every later round. A branch that moved is judged at its new head if the policy
 /// voids approvals then, else at its old one. Changes nothing. Throws: not_found (policy,
 /// destination, a ref); invalid_argument (reason "no_candidates"; "several_candidates" where only
-/// one is allowed; "method_refused"); resource_exhausted (kPromotionCandidatesMax);
+/// one is allowed; "method_refused"; "too_many_candidates": kPromotionBranchesSeenMax);
 /// unavailable (kJudgeAttemptsMax).
 Judgement judge(branch::Engine& engine, const Repository& repository, const Promotion& promotion,
                 const std::vector<PromotionCheck>& checks,

@@ -13,7 +13,7 @@
 namespace tarn::promotion {
 namespace {
 
-/// Must run first in the transaction, before the alias: setting a policy locks them in the same
+/// Must run before the alias: setting a policy locks them in the same
 /// order.
 void require_policy(db::Connection& connection, const PromotionPublication& publication) {
   const GatePolicyVersion& policy = publication.judgement.version;

@@ -38,7 +38,7 @@ namespace {
 /// Reasons that one message has.
 constexpr size_t kVerdictReasonsShownMax = 20;
 
-/// The rules that fail with their reasons, and those that wait.
+/// The rules that fail, with their reasons.
 std::string refusals_of(const Verdict& verdict) {
   std::string out;
   size_t shown = 0;
@@ -354,6 +354,8 @@ class PromotionRun {
     promotion_.state = PromotionState::kMerging;
     promotion_.code.clear();
     promotion_.message.clear();
+    // The number that store() returns is left unread: leased_.reports stays the number of this
+    // round, so that an approval or a check from here on undoes the publication.
     if (!store()) return kLeave;
     fault_point("promotion.merging");
     const versioning::MergeRequest request = merge_request_of(

@@ -17,7 +17,8 @@ inline std::chrono::milliseconds promotion_lease() { return lease_time() / 3; }
 /// Interval after which a promotion that waits for people or checks is examined again; sooner after
 /// a report about it, or when the branch of a candidate moves or is deleted.
 constexpr std::chrono::minutes kPromotionRevisit{10};
-/// How often candidates are compared again because the destination or the champion moved.
+/// How often candidates are compared again because the destination, the champion or the policy
+/// changed, or something was reported.
 constexpr int32_t kPromotionRoundsMax = 1000;
 
 /// Takes one promotion that is due and advances it until it has ended or waits. Safe on any number

@@ -83,8 +83,8 @@ class PromotionStore {
   /// false: it has ended or the lease was lost; stop.
   bool renew(RepositoryId repository, std::string_view id, int64_t owner,
              std::chrono::milliseconds ttl);
-  /// Stores state, winner, evidence, code, message and rounds, and a step if the state or the
-  /// message changed; keeps the lease. This, wait and finish throw conflict (reason
+  /// Stores state, winner, evidence, code, message and rounds, and a step if the state, the
+  /// code or the message changed; keeps the lease. This, wait and finish throw conflict (reason
   /// "promotion_judged_anew") if one of `promotion.judged` has been removed or has expired. Returns
   /// the current number of reports (LeasedPromotion::reports); nullopt if renew would return false.
   std::optional<int64_t> store(RepositoryId repository, const Promotion& promotion, int64_t owner);
@@ -125,7 +125,7 @@ class PromotionStore {
   /// Adds a report to those of the name and commit, unless it repeats the last of them.
   ReportOutcome report_check(RepositoryId repository, std::string_view id,
                              const PromotionCheck& check);
-  /// All reports, by name; of one name and commit the last counts.
+  /// All reports, by name, commit and number; find_check says which one counts.
   std::vector<PromotionCheck> checks(RepositoryId repository, std::string_view id);
   /// Replaces an earlier approval of the user. false: the promotion has ended, or there is no such
   /// user.

@@ -19,8 +19,6 @@
 
 namespace tarn::tree {
 
-// A position in a tree, at a whole subtree or at an entry, for walking several trees in step.
-
 /// Nodes read lately or ahead: a bounded number of each level, the oldest dropped first, so that
 /// the many leaves do not push out the inner nodes that were read ahead. One thread at a time.
 class NodePool {

@@ -22,9 +22,8 @@ struct MergeInput {
   TreeRoot destination;
   /// Called for every key that both sides changed to different contents, in key order.
   std::function<Resolution(const MergeConflict&)> resolve;
-  /// Called with every key the merge changes on the destination, in key order, when set (not for
-  /// fast paths that take a whole tree: those are announced key by key as well). May throw to stop
-  /// the merge.
+  /// Called with every key the merge changes on the destination, in key order, when set, also
+  /// where a whole tree is taken. May throw to stop the merge.
   std::function<void(std::string_view key)> on_change;
   /// Only these keys are merged; elsewhere the destination does not change. nullptr = all keys.
   const PathScope* scope = nullptr;

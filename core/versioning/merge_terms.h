@@ -18,8 +18,10 @@ class Connection;
 
 namespace tarn::versioning {
 
-/// One object serves one merge, whose attempts call it in the order of its members with the
-/// destination held. Whatever a member throws ends the merge, and nothing is changed.
+/// One object serves one merge, whose attempts call its members with the destination held: first
+/// is_promotion, then the others in their order. PullRequestTerms (pull_requests.cc),
+/// PromotionTerms and OneOffTerms (core/promotion/promotion_merge.h) are the others. Whatever a
+/// member throws ends the merge, and nothing is changed.
 class MergeTerms {
  public:
   virtual ~MergeTerms() = default;
@@ -37,9 +39,9 @@ class MergeTerms {
   virtual bool is_promotion() const { return false; }
 };
 
-/// Terms of every merge that is not a promotion: the approvals that the destination's protection
-/// rules want, checked with the source and held in the publishing transaction, since hooks may run
-/// for minutes in between.
+/// Terms of merges that no gate policy lets through: the approvals that the destination's
+/// protection rules want, checked with the source and held in the publishing transaction, since
+/// hooks may run for minutes in between.
 class MergeRules : public MergeTerms {
  public:
   MergeRules(branch::Engine& engine, const Repository& repository, const Branch& destination)

@@ -21,14 +21,14 @@ CREATE TABLE promotions (
   result         bytea,                             -- the commit on the destination
   tag            text NOT NULL DEFAULT '',
   evidence       text NOT NULL DEFAULT '',
-  code           text NOT NULL DEFAULT '',          -- why it ended other than promoted
+  code           text NOT NULL DEFAULT '',          -- why it ended other than promoted, or waits
   message        text NOT NULL DEFAULT '',
   undoes         text COLLATE "C",                  -- a rollback: the promotion that it takes back
   undone_by      text COLLATE "C",
-  rounds         integer NOT NULL DEFAULT 0,        -- how often the candidates were compared
+  rounds         integer NOT NULL DEFAULT 0,        -- how often the candidates were compared again
   tells          text[] NOT NULL DEFAULT '{}',      -- webhooks that the policy notifies of the end
   steps          integer NOT NULL DEFAULT 1,        -- rows of promotion_log
-  reports        bigint NOT NULL DEFAULT 0,         -- grows with every report of a check and every approval
+  reports        bigint NOT NULL DEFAULT 0,         -- grows with every report, approval and wake-up
   created_ms     bigint NOT NULL,
   updated_ms     bigint NOT NULL,
   due_at         timestamptz,                       -- when it is looked at next; NULL once it ended

@@ -1,4 +1,4 @@
-// Reports of checks, approvals and rejections of promotions (declared in promotions.h).
+// Reports of checks, approvals and rejections of promotions (declared in promotion_store.h).
 #include <algorithm>
 #include <charconv>
 #include <map>
