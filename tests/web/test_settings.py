@@ -6,7 +6,7 @@ import browser as browsers
 import pytest
 from playwright.sync_api import expect
 
-# Of a control that the user may not use: the permission that it takes.
+# This attribute of a control that the user may not use names the permission that it takes.
 ACTION = re.compile(r"\b[a-z]+:[A-Z]\w+")
 
 
