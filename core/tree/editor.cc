@@ -369,4 +369,12 @@ TreeRoot TreeWriter::lowest_single(NodeSource& source, TreeRoot root) const {
   }
 }
 
+EditResult edit_tree(NodeSource& source, NodeSink& sink, const TreeFormat& format,
+                     const TreeRoot& base, std::span<const RangeDelete> deletes,
+                     ChangeSource& changes) {
+  constexpr size_t kLookAheadEdits = 512;
+  const size_t look_ahead = base.empty() ? 1 : kLookAheadEdits;
+  return Editor(source, sink, format, deletes, changes, look_ahead).run(base);
+}
+
 }  // namespace tarn::tree
