@@ -138,14 +138,7 @@ function Runs({ repository, branch }: { repository: string; branch: string | und
             });
           }}
         >
-          <TextField
-            label="Branch"
-            hideLabel
-            type="search"
-            placeholder="Of one branch"
-            value={typed}
-            onChange={setTyped}
-          />
+          <TextField label="Branch" hideLabel type="search" placeholder="Branch" value={typed} onChange={setTyped} />
         </form>
         <span className="grow" />
         <Button icon="automation" refused={mayRun.refused} onPress={() => setRunning(true)}>
