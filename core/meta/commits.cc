@@ -297,15 +297,13 @@ std::map<CommitId, Instant> Commits::stored(RepositoryId repository,
 
 void Commits::insert(db::Connection& connection, RepositoryId repository, const Commit& commit,
                      std::string_view user) {
-  std::vector<db::Bytes> parents;
-  for (const CommitId& parent : commit.parents) parents.push_back({view_of(parent)});
-  const std::optional<int64_t> root_nid =
-      commit.root.empty() ? std::nullopt : std::optional<int64_t>(commit.root.nid);
+  const db::Param root_nid =
+      commit.root.empty() ? db::Param(std::optional<int64_t>()) : db::Param(commit.root.nid);
   connection.run(
       kInsertCommit,
-      {static_cast<int32_t>(repository), db::Bytes{view_of(commit.id)}, commit.generation, parents,
-       root_nid, db::Bytes{view_of(commit.root.hash)}, commit.committer, commit.message,
-       metadata_to_array(commit.metadata), to_millis(commit.created), user});
+      {static_cast<int32_t>(repository), db::Bytes{view_of(commit.id)}, commit.generation,
+       bytes_of(commit.parents), root_nid, db::Bytes{view_of(commit.root.hash)}, commit.committer,
+       commit.message, metadata_to_array(commit.metadata), to_millis(commit.created), user});
 }
 
 }  // namespace tarn::meta

@@ -141,15 +141,15 @@ std::vector<PromotionCheck> PromotionStore::checks(RepositoryId repository, std:
   return checks_from(
       pool_.run(kSelectChecks, {static_cast<int32_t>(repository), id}, db::Pool::Retry::kRead));
 }
+
 std::map<CommitId, std::string> PromotionStore::rejections(RepositoryId repository,
                                                            std::span<const CommitId> commits) {
   struct Column {
     enum : int { kWinner, kPromotionId, kActor, kMessage, kAtMs };
   };
-  std::vector<db::Bytes> asked;
-  for (const CommitId& commit : commits) asked.push_back({view_of(commit)});
-  const db::Rows rows = pool_.run(kSelectRejections, {static_cast<int32_t>(repository), asked},
-                                  db::Pool::Retry::kRead);
+  const db::Rows rows =
+      pool_.run(kSelectRejections, {static_cast<int32_t>(repository), meta::bytes_of(commits)},
+                db::Pool::Retry::kRead);
   std::map<CommitId, std::string> out;
   for (size_t row = 0; row < rows.size(); ++row) {
     out.emplace(commit_id_from_bytes(rows.bytes(row, Column::kWinner)),

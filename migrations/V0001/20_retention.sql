@@ -68,8 +68,8 @@ CREATE TRIGGER aliases_keep_commit BEFORE INSERT OR UPDATE OF commit_id ON alias
 CREATE TRIGGER hook_runs_keep_commit BEFORE INSERT ON hook_runs
   FOR EACH ROW WHEN (NEW.commit_id IS NOT NULL AND NEW.state IN ('queued', 'running')) EXECUTE FUNCTION require_kept_commit();
 
--- Refuses an expired tree for a branch (TN410). Whoever makes a commit the head of a branch has locked it and copies its
--- root.
+-- Refuses an expired tree for a branch (TN410). A transaction that makes a commit the head of a branch has locked the
+-- commit, and copies its root.
 CREATE FUNCTION require_kept_head() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
   PERFORM require_kept_tree(NEW.root_nid);

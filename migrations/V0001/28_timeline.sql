@@ -92,7 +92,7 @@ $$;
 -- Enters the cluster's timeline; returns whether this transaction was the first to. A standby that is promoted without all
 -- that its primary had committed would hand out numbers again that servers still hold or have cached under them, and may
 -- lack rows of read leases that the old primary had stored. So it waits for the length of a read lease (kReadLease), ends
--- all leases, and skips numbers. The row of timelines is the lock: whoever comes second waits for it, and then finds the
+-- all leases, and skips numbers. The row of timelines is the lock: the second server waits for it, and then finds the
 -- numbers moved on. Called by meta::Lineage before a server writes.
 CREATE FUNCTION enter_timeline() RETURNS boolean LANGUAGE plpgsql VOLATILE AS $$
 BEGIN
