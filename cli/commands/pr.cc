@@ -197,18 +197,35 @@ struct ApprovePullRequest {
 
   void declare(Command& command) {
     command.argument("ID", id, std::string(kIdHelp))
-        .condition(
-            "--commit", commit,
-            "the head of the source that was reviewed; refused if the source has moved since");
+        .condition("--commit", commit,
+                   "the id of the source's head that was looked at: nothing is asked, and another "
+                   "head is refused");
   }
 };
 
+/// Shows what would be approved, asks, and returns the head that was shown.
+std::string ask_for_head(Session& session, const Uri& uri) {
+  if (!session.terminal.may_prompt) {
+    throw usage_error(
+        str_cat("approving: there is nobody to ask; look at the changes of pull "
+                "request ",
+                uri.ref, " and add --commit with the id of the head of its source"));
+  }
+  const Json pull = session.client.call({.path = pull_path(uri)});
+  const std::string source = pull.value("source_branch", "");
+  const std::string head = get_commit_id(session.client, uri.repository, source);
+  const std::string destination = pull.value("destination_branch", "");
+  session.out.remark(str_cat(source, " to ", destination, ": ", pull.value("title", "")));
+  session.out.remark(str_cat("by ", pull.value("author", ""), ", head ", head));
+  session.out.remark(str_cat("changes: tarn diff ", destination, "...", head));
+  session.confirm("Approve this head?", /*yes=*/false);
+  return head;
+}
+
 void approve_pull_request(Session& session, const ApprovePullRequest& options) {
   const Uri uri = session.ref(options.id);
-  Json body = Json::object();
-  if (!options.commit.empty()) {
-    body["commit_id"] = get_commit_id(session.client, uri.repository, options.commit);
-  }
+  const Json body{
+      {"commit_id", options.commit.empty() ? ask_for_head(session, uri) : options.commit}};
   Json made = session.client.call(post_request(pull_path(uri, "approvals"), body));
   const std::string commit = made.value("commit_id", "");
   session.out.object("Approval", std::move(made), {{"commit", commit}});

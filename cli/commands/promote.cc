@@ -406,14 +406,15 @@ struct Decide {
 };
 
 struct ApproveVote : Decide {
-  std::string commit;
+  std::string review;
   std::string timeout = "1m";
 
   void declare(Command& command) {
     Decide::declare(command);
     command
-        .condition("--commit", commit,
-                   "the winner's commit that was reviewed; refused if the winner has changed")
+        .condition("--review", review,
+                   "the review that was looked at, as `tarn promote show` prints it: nothing is "
+                   "asked, and another review is refused")
         .option("--timeout", timeout,
                 "how long to wait for the end after the last approval: 90s, 30m or 2h (1m); the "
                 "promotion continues");
@@ -466,12 +467,30 @@ Json decide(Session& session, const Uri& uri, std::string_view verb, const Json&
   return session.client.call(post_request(promotion_path(uri, verb), body));
 }
 
+/// Shows what would be approved, asks, and returns its digest; "" while there is nothing to
+/// approve, which the server explains.
+std::string ask_for_review(Session& session, const Uri& uri) {
+  const Json promotion = session.client.call({.path = promotion_path(uri)});
+  if (promotion_has_ended(promotion) || !promotion.contains("review")) return "";
+  if (!session.terminal.may_prompt) {
+    throw usage_error(str_cat("approving: there is nobody to ask; look at tarn promote show ",
+                              uri.ref, " and add --review with the review that it prints"));
+  }
+  const Json winner = promotion.value("winner", Json::object());
+  session.out.remark(str_cat(winner.value("ref", ""), " to ", promotion.value("destination", "")));
+  session.out.remark(str_cat("commit: ", winner.value("commit", "")));
+  for (const auto& [label, value] : review_lines(promotion))
+    session.out.remark(str_cat(label, ": ", value));
+  session.confirm("Approve this?", /*yes=*/false);
+  return promotion.value("review_digest", "");
+}
+
 ExitCode approve_vote(Session& session, const ApproveVote& options) {
   const Uri uri = session.ref(options.id);
   const auto timeout = parse_timeout(options.timeout);
-  Json body{{"reason", options.message}};
-  if (!options.commit.empty())
-    body["commit"] = get_commit_id(session.client, uri.repository, options.commit);
+  const Json body{
+      {"reason", options.message},
+      {"review_digest", options.review.empty() ? ask_for_review(session, uri) : options.review}};
   PatientClient client(session, timeout);
   Json promotion = decide(session, uri, "approve", body);
   promotion = follow_approval(client, uri, std::move(promotion));

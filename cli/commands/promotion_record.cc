@@ -96,7 +96,43 @@ std::string one_off_rule(const Json& metrics) {
   return out + " compared with the destination";
 }
 
+std::string text_or(const Json& value, std::string_view otherwise) {
+  return value.is_string() ? value.get<std::string>() : std::string(otherwise);
+}
+
 }  // namespace
+
+std::vector<std::pair<std::string, std::string>> review_lines(const Json& promotion) {
+  std::vector<std::pair<std::string, std::string>> lines;
+  const Json review = promotion.value("review", Json::object());
+  if (review.empty()) return lines;
+  const Json champion = review.value("champion", Json::object());
+  const std::string alias = champion.value("alias", "");
+  const std::string replaced = alias.empty() ? "the head" : str_cat("@", alias);
+  const std::string commit = text_or(champion.value("commit", Json()), "nothing");
+  if (review.value("action", "") == "roll_back") {
+    lines.emplace_back("takes back", review.value("commit", ""));
+    if (!alias.empty()) lines.emplace_back(str_cat(replaced, " becomes"), commit);
+  } else {
+    lines.emplace_back("method", review.value("method", ""));
+    for (const Json& path : review.value("paths", Json::array()))
+      lines.emplace_back("replaces", path.get<std::string>());
+    lines.emplace_back(str_cat(replaced, " is now"), commit);
+    const Json values = review.value("values", Json::object());
+    for (const auto& [name, value] : values.items()) {
+      lines.emplace_back(
+          name, str_cat(text_or(value.value("candidate", Json()), "not measured"),
+                        ", to beat: ", text_or(value.value("champion", Json()), "nothing")));
+    }
+    const Json objects = review.value("objects", Json::object());
+    if (objects.value("count", 0) > 0) {
+      lines.emplace_back("required objects", str_cat(objects.value("count", 0), ", SHA-256 ",
+                                                     objects.value("digest", "")));
+    }
+  }
+  lines.emplace_back("review", promotion.value("review_digest", ""));
+  return lines;
+}
 
 std::string refusals_in_words(const Json& candidate) {
   std::string out;
@@ -154,6 +190,7 @@ void print_promotion(Session& session, const Uri& uri, const Json& promotion) {
     add("winner", winner_of(promotion));
     add("winner's commit", promotion.value("winner", Json::object()).value("commit", ""));
   }
+  for (auto& [label, value] : review_lines(promotion)) lines.emplace_back(label, std::move(value));
   add("alias", promotion.value("alias", ""));
   add("commit", promotion.value("result", ""));
   add("tag", promotion.value("tag", ""));

@@ -3,6 +3,8 @@
 
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include <nlohmann/json_fwd.hpp>
 
@@ -20,6 +22,9 @@ std::string promotion_path(const Uri& uri, std::string_view verb);
 bool promotion_has_ended(const Json& promotion);
 /// It has ended in another state than promoted.
 bool promotion_has_failed(const Json& promotion);
+/// The review of the promotion, which an approval consents to, as labels and values; empty while
+/// there is no winner.
+std::vector<std::pair<std::string, std::string>> review_lines(const Json& promotion);
 void print_promotion(Session& session, const Uri& uri, const Json& promotion);
 /// Markdown: the outcome, and each candidate with its metrics and failed rules.
 std::string promotion_in_markdown(const Json& promotion);

@@ -174,6 +174,8 @@ constexpr std::string_view kSeveralCandidates = "several_candidates";
 constexpr std::string_view kTooLarge = "too_large";
 constexpr std::string_view kTooManyCandidates = "too_many_candidates";
 constexpr std::string_view kTooManyChecks = "too_many_checks";
+constexpr std::string_view kReviewChanged = "review_changed";
+constexpr std::string_view kReviewMissing = "review_missing";
 constexpr std::string_view kWinnerMoved = "winner_moved";
 
 // Hooks and webhooks

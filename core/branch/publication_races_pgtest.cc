@@ -45,7 +45,8 @@ class PublicationRaces : public testing::RepositoryTest {
         {});
     const PullRequest pull = versioning::create_pull_request(
         *engine, repo, {.title = "t", .author = "ann", .source = kDev, .destination = kMain});
-    versioning::approve_pull_request(*engine, repo, pull.id, "ben", {});
+    versioning::approve_pull_request(*engine, repo, pull.id, "ben",
+                                     branch::get_branch(*engine, repo, pull.source).head);
     return pull;
   }
   FaultPoints faults;
@@ -182,7 +183,8 @@ TEST_F(PublicationRaces, ApprovalWithdrawnBeforePublicationDoesNotCount) {
             "approval_required");
   EXPECT_EQ(faults.unreached(), 0u);
   EXPECT_EQ(head(kMain), before);
-  versioning::approve_pull_request(*engine, repo, pull.id, "ben", {});
+  versioning::approve_pull_request(*engine, repo, pull.id, "ben",
+                                   branch::get_branch(*engine, repo, pull.source).head);
   EXPECT_EQ(reason_of([&] { versioning::merge_pull_request(*slow, repo, pull, {}); }), "done");
 }
 

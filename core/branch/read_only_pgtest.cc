@@ -112,7 +112,7 @@ void RefusedWrites::expect_refused(std::string_view reason) {
       [&] { versioning::create_pull_request(e, repo, creation()); },
       [&] { versioning::update_pull_request(e, repo, pull.id, {.title = "other"}); },
       [&] { versioning::merge_pull_request(e, repo, pull, merge); },
-      [&] { versioning::approve_pull_request(e, repo, pull.id, "ben", std::nullopt); },
+      [&] { versioning::approve_pull_request(e, repo, pull.id, "ben", CommitId{}); },
       [&] { versioning::withdraw_approval(e, repo, pull.id, "ben"); },
   };
   for (size_t i = 0; i < verbs.size(); ++i) {

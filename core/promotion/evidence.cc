@@ -9,6 +9,7 @@
 #include "core/base/error.h"
 #include "core/base/str_cat.h"
 #include "core/base/time.h"
+#include "core/promotion/review.h"
 
 namespace tarn::promotion {
 namespace {
@@ -79,7 +80,9 @@ Json approvals_json(const GateCandidate& candidate) {
     out.push_back({{"user", approval.user},
                    {"candidate", approval.candidate},
                    {"commit", to_text(approval.commit)},
-                   {"values", approval.values}});
+                   {"reason", approval.reason},
+                   {"at", to_rfc3339(approval.at)},
+                   {"review_digest", review_digest(approval.review)}});
   }
   return out;
 }
@@ -113,7 +116,7 @@ Json candidate_json(const RankedCandidate& judged) {
   out["recorded_at"] = to_rfc3339(candidate.recorded);
   out["metrics"] = metrics_json(candidate.facts.metrics);
   out["unmeasured"] = unmeasured_json(candidate);
-  out["values"] = judged.values;
+  out["review_digest"] = review_digest(candidate.review);
   out["params"] = candidate.facts.params;
   out["total_bytes"] = candidate.objects.total_bytes;
   out["objects"] = objects_json(candidate.objects);
@@ -268,13 +271,6 @@ std::vector<LeftOut> left_out_of(const std::string& evidence) {
     throw_damaged(error.what());
   }
   return out;
-}
-
-std::string winner_values(const std::string& evidence) {
-  if (evidence.empty()) return "";
-  const Json all = parsed(evidence);
-  const Json* winner = winner_of(all);
-  return winner == nullptr ? "" : winner->value("values", "");
 }
 
 std::vector<Metric> winner_metrics(const std::string& evidence) {

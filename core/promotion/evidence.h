@@ -17,7 +17,6 @@ struct RankedCandidate {
   Verdict verdict;
   int32_t rank = 0;  ///< 1 = the winner; 0 = it failed
   bool dominated = false;
-  std::string values{};  ///< judged_values() of it
 };
 
 /// Branches that globs matched and that were not judged, since there were too many.
@@ -61,8 +60,6 @@ std::string with_result(const std::string& evidence, const CommitId& result);
 std::string with_refusal(const std::string& evidence, const GateRefusal& refusal);
 /// The branches that were left out when the candidates were resolved. Throws data_loss.
 std::vector<LeftOut> left_out_of(const std::string& evidence);
-/// judged_values() of the winner; "" if there is none or the evidence predates them.
-std::string winner_values(const std::string& evidence);
 /// The measured values of the winner in the evidence, those of its checks included; empty when
 /// there is no winner. Throws data_loss.
 std::vector<Metric> winner_metrics(const std::string& evidence);

@@ -65,16 +65,4 @@ bool check_may_bring(const GatePolicy& policy, const GateCandidate& candidate,
   });
 }
 
-std::string judged_values(const GatePolicy& policy, const GateCandidate& candidate) {
-  const std::vector<Metric> metrics = metrics_of(policy, candidate);
-  std::string text;
-  for (const MetricRule& rule : policy.metrics) {
-    const Metric* metric = choose_metric(metrics, rule.name, rule.split, sources_of(rule));
-    put_bytes(text, rule.name);
-    put_bytes(text, rule.split);
-    put_bytes(text, metric == nullptr ? "" : to_text(metric->value));
-  }
-  return to_hex(sha256(text));
-}
-
 }  // namespace tarn::promotion

@@ -31,7 +31,9 @@ struct GateApproval {
   std::string user;
   std::string candidate;  ///< the ref that was approved
   CommitId commit;
-  std::string values{};       ///< judged_values() of the approved candidate
+  std::string review{};  ///< the approved one; see review.h
+  std::string reason{};
+  Instant at{};
   std::string void_reason{};  ///< why it never counts; "" = it may
 };
 
@@ -45,7 +47,8 @@ struct UnmeasuredValue {
 struct RequiredObject {
   std::string path;
   uint64_t size_bytes = 0;
-  std::string checksum;  ///< the ETag
+  std::string checksum;   ///< the ETag
+  std::string content{};  ///< equal for equal bytes: the content digest, else the address
 };
 /// Required objects that a verdict names.
 constexpr size_t kRequiredObjectsShownMax = 100;
@@ -55,7 +58,9 @@ struct ObjectFacts {
   std::vector<std::string> missing{};      ///< patterns of `required` that match nothing
   std::vector<std::string> too_small{};    ///< patterns that match an object below `min_bytes`
   std::vector<RequiredObject> required{};  ///< the first that match `required`, by path
-  std::vector<std::string> changed{};      ///< the first paths that match `unchanged`
+  uint64_t required_count = 0;             ///< all that match `required`
+  std::string required_digest{};  ///< SHA-256 in hex of their paths and contents; "" = none match
+  std::vector<std::string> changed{};  ///< the first paths that match `unchanged`
   uint64_t changed_count = 0;
   std::vector<std::string> forbidden{};  ///< the first paths that match `forbid`
   uint64_t forbidden_count = 0;
@@ -94,7 +99,8 @@ struct GateCandidate {
   bool up_to_date = true;     ///< the destination's head is in its history
   ObjectFacts objects{};
   std::vector<CheckResult> checks{};      ///< those of other commits do not count
-  std::vector<GateApproval> approvals{};  ///< likewise
+  std::string review{};                   ///< what approvals consent to; "" in a dry run
+  std::vector<GateApproval> approvals{};  ///< those of other reviews do not count
   std::optional<GateRefusal> refusal{};
   /// An earlier rejection of this commit: its user, time and reason; "" = none.
   std::string rejection{};
@@ -109,10 +115,5 @@ const CheckResult* find_check(const GateCandidate& candidate, const std::string&
 /// Whether a required check that may report the metric has not ended.
 bool check_may_bring(const GatePolicy& policy, const GateCandidate& candidate,
                      const MetricRule& rule);
-
-/// A digest (hex) of the values that the rules chose for the candidate, to which approvals apply.
-/// Equal for two candidates with one ref and commit exactly if each rule on a metric chose the same
-/// number.
-std::string judged_values(const GatePolicy& policy, const GateCandidate& candidate);
 
 }  // namespace tarn::promotion

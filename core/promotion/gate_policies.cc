@@ -8,6 +8,7 @@
 #include "core/base/str_cat.h"
 #include "core/branch/refs.h"
 #include "core/branch/repositories.h"
+#include "core/promotion/promotion_store.h"
 
 namespace tarn::promotion {
 namespace {
@@ -125,6 +126,7 @@ GatePolicySet set_gate_policy(branch::Engine& engine, const Repository& reposito
   if (result.outcome == Outcome::kUnchanged) {
     return {get_gate_policy(engine, repository, name, result.version), false};
   }
+  PromotionStore(engine.pool, engine.clock).wake_all(repository.id, policy.destination);
   // The response describes this request's version, even if another request has replaced it since.
   draft.version = result.version;
   return {std::move(draft), true};

@@ -20,6 +20,7 @@
 #include "core/promotion/gate_policies.h"
 #include "core/promotion/gate_policy_store.h"
 #include "core/promotion/ranking.h"
+#include "core/promotion/review.h"
 
 namespace tarn::promotion {
 namespace {
@@ -215,7 +216,9 @@ std::vector<GateApproval> votes_of(branch::Engine& engine, const Repository& rep
     vote.user = approval.user;
     vote.candidate = approval.candidate;
     vote.commit = approval.commit;
-    vote.values = approval.values;
+    vote.review = approval.review;
+    vote.reason = approval.reason;
+    vote.at = approval.at;
     if (approval.user_gone) {
       vote.void_reason = str_cat("that of ", approval.user, " does not count: the user is gone");
     } else if (engine.rights && !engine.rights({.right = branch::Right::kApprovePromotion,
@@ -261,6 +264,16 @@ Judgement judge_once(branch::Engine& engine, const Repository& repository,
                                                           named, replaced ? &*replaced : nullptr);
   const std::vector<CheckResult> results = results_of(checks);
   const std::vector<GateApproval> votes = votes_of(engine, repository, promotion, approvals);
+  const ReviewContext review{.promotion = promotion.id,
+                             .destination = out.destination.name,
+                             .method = request.method,
+                             .paths = request.paths,
+                             .policy = out.version.name,
+                             .policy_version = out.version.version,
+                             .policy_digest = to_hex(out.version.body->digest),
+                             .alias = alias,
+                             .champion = out.champion,
+                             .destination_head = out.destination.head};
   for (size_t i = 0; i < candidates.size(); ++i) {
     GateCandidate& candidate = candidates[i];
     candidate.checks = results;
@@ -279,12 +292,10 @@ Judgement judge_once(branch::Engine& engine, const Repository& repository,
                           .commit = commit,
                           .is_branch = !candidate.branch.empty() || pinned[i].gone,
                           .since = pinned[i].since});
-    Verdict verdict =
-        evaluate(out.policy, candidate, baseline ? baseline->against(commit) : nullptr);
-    std::string values = judged_values(out.policy, candidate);
-    out.candidates.push_back({.candidate = std::move(candidate),
-                              .verdict = std::move(verdict),
-                              .values = std::move(values)});
+    const CommitFacts* const to_beat = baseline ? baseline->against(commit) : nullptr;
+    candidate.review = review_of(review, out.policy, candidate, to_beat);
+    Verdict verdict = evaluate(out.policy, candidate, to_beat);
+    out.candidates.push_back({.candidate = std::move(candidate), .verdict = std::move(verdict)});
   }
   out.winner = rank(out.policy, out.candidates);
   Evidence evidence;

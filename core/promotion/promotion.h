@@ -132,6 +132,7 @@ struct Promotion {
   std::optional<CommitId> result;    ///< the new head of the destination
   std::string tag;
   std::string evidence;  ///< JSON; "" until candidates were compared
+  std::string review{};  ///< what approvals consent to, see review.h; "" while there is no winner
   std::string code;      ///< the reason for its terminal state, or for waiting
   std::string message;
   std::optional<std::string> undoes;
@@ -173,7 +174,7 @@ struct PromotionApproval {
   std::string reason;
   Instant at{};
   std::string candidate{};  ///< the ref
-  std::string values{};     ///< judged_values() of it
+  std::string review{};     ///< the approved one; see review.h
   std::string address{};    ///< IP of the approving request; "" = unknown
   bool user_gone = false;   ///< the user was deleted since
 };

@@ -241,7 +241,7 @@ TEST_F(PromotionAttacks, ABranchNamedLikeTheCandidateIsAnother) {
   candidate("exp-evil", "0.95");
   engine.pool.run({"test_branch", "UPDATE branches SET name = $1 WHERE name = 'exp-evil'"},
                   {digits}, db::Pool::Retry::kWrite);
-  approve_promotion(*engine, repo, id, {"olga"}, "", {});
+  approve_shown(id, "olga");
   work();
   EXPECT_EQ(get_promotion(*engine, repo, id).winner, good);
 }

@@ -115,7 +115,7 @@ TEST_F(PromotionMoves, OldCommitCannotBeApproved) {
   const std::string id = create(request_of({"exp-a"}));
   work();
   const CommitId newer = train("exp-a", "0.95");
-  const auto approve = [&] { approve_promotion(*engine, repo, id, {"ann"}, "", {}); };
+  const auto approve = [&] { approve_shown(id, "ann"); };
   EXPECT_EQ(reason_of(approve), "winner_moved");
   EXPECT_NE(message_of(approve).find(to_text(newer)), std::string::npos) << message_of(approve);
   EXPECT_TRUE(work_until(id, [&](const Promotion& p) { return p.winner == newer; }));
@@ -130,7 +130,7 @@ TEST_F(PromotionMoves, ApprovalWithoutStaleOnNewCommitStays) {
   const std::string id = create(request_of({"exp-a"}));
   work();
   train("exp-a", "0.1");
-  approve_promotion(*engine, repo, id, {"ann"}, "", {});
+  approve_shown(id, "ann");
   work();
   EXPECT_EQ(outcome(get(id)), "promoted");
   EXPECT_EQ(get(id).winner, first);

@@ -3,6 +3,7 @@
 #include <charconv>
 #include <map>
 
+#include "core/base/digest.h"
 #include "core/base/str_cat.h"
 #include "core/meta/commit_column.h"
 #include "core/promotion/promotion_store.h"
@@ -13,6 +14,10 @@ namespace {
 constexpr db::Query kNote{"promotions_note_said", R"sql(
   UPDATE promotions SET reports = reports + 1, due_at = clock_timestamp()
   WHERE repo_id = $1 AND promotion_id = $2 AND due_at IS NOT NULL)sql"};
+
+constexpr db::Query kWakeAll{"promotions_wake_all", R"sql(
+  UPDATE promotions SET reports = reports + 1, due_at = clock_timestamp()
+  WHERE repo_id = $1 AND destination = $2 AND due_at IS NOT NULL)sql"};
 
 constexpr db::Query kInsertCheck{"promotions_insert_check", R"sql(
   INSERT INTO promotion_checks (repo_id, promotion_id, name, commit_id, number, status, url, metrics, reporter, at_ms,
@@ -33,16 +38,20 @@ constexpr db::Query kSelectRejections{"promotions_select_rejections", R"sql(
 
 constexpr db::Query kUpsertApproval{"promotions_upsert_approval", R"sql(
   INSERT INTO promotion_approvals (repo_id, promotion_id, user_id, user_name, commit_id, reason, at_ms, candidate,
-                                   judged_values, address)
+                                   review, address)
   SELECT $1, $2, user_id, name, $4, $5, $6, $7, $8, $9 FROM users WHERE name = $3
   ON CONFLICT (repo_id, promotion_id, user_id) DO UPDATE SET
     commit_id = excluded.commit_id, reason = excluded.reason, at_ms = excluded.at_ms, candidate = excluded.candidate,
-    judged_values = excluded.judged_values, address = excluded.address)sql"};
+    review = excluded.review, address = excluded.address)sql"};
 
 constexpr db::Query kSelectApprovals{"promotions_select_approvals", R"sql(
-  SELECT a.user_name, a.commit_id, a.reason, a.at_ms, a.candidate, a.judged_values, a.address, u.user_id IS NULL
+  SELECT a.user_name, a.commit_id, a.reason, a.at_ms, a.candidate, r.document, a.address, u.user_id IS NULL
   FROM promotion_approvals a LEFT JOIN users u ON u.user_id = a.user_id
+    JOIN promotion_reviews r ON r.repo_id = a.repo_id AND r.promotion_id = a.promotion_id AND r.digest = a.review
   WHERE a.repo_id = $1 AND a.promotion_id = $2 ORDER BY a.user_name, a.user_id)sql"};
+
+constexpr db::Query kSelectReview{"promotions_select_review", R"sql(
+  SELECT document FROM promotion_reviews WHERE repo_id = $1 AND promotion_id = $2 AND digest = $3)sql"};
 
 CheckStatus status_from(std::string_view name) {
   const auto status = parse_check_status(name);
@@ -162,6 +171,11 @@ std::map<CommitId, std::string> PromotionStore::rejections(RepositoryId reposito
   return out;
 }
 
+void PromotionStore::wake_all(RepositoryId repository, const BranchName& destination) {
+  pool_.run(kWakeAll, {static_cast<int32_t>(repository), destination.str()},
+            db::Pool::Retry::kWrite);
+}
+
 bool PromotionStore::wake(RepositoryId repository, std::string_view id) {
   return pool_.run(kNote, {static_cast<int32_t>(repository), id}, db::Pool::Retry::kWrite)
              .affected() == 1;
@@ -172,10 +186,11 @@ bool PromotionStore::approve(RepositoryId repository, std::string_view id,
   return pool_.transaction([&](db::Connection& connection) {
     const int32_t repo = static_cast<int32_t>(repository);
     if (connection.run(kNote, {repo, id}).affected() != 1) return false;
+    const std::string digest = sha256(approval.review);
     return connection
-               .run(kUpsertApproval,
-                    {repo, id, approval.user, db::Bytes{view_of(approval.commit)}, approval.reason,
-                     to_millis(approval.at), approval.candidate, approval.values, approval.address})
+               .run(kUpsertApproval, {repo, id, approval.user, db::Bytes{view_of(approval.commit)},
+                                      approval.reason, to_millis(approval.at), approval.candidate,
+                                      db::Bytes{digest}, approval.address})
                .affected() == 1;
   });
 }
@@ -183,16 +198,7 @@ bool PromotionStore::approve(RepositoryId repository, std::string_view id,
 std::vector<PromotionApproval> PromotionStore::approvals(RepositoryId repository,
                                                          std::string_view id) {
   struct Column {
-    enum : int {
-      kUserName,
-      kCommitId,
-      kReason,
-      kAtMs,
-      kCandidate,
-      kJudgedValues,
-      kAddress,
-      kUserGone
-    };
+    enum : int { kUserName, kCommitId, kReason, kAtMs, kCandidate, kDocument, kAddress, kUserGone };
   };
   const db::Rows rows =
       pool_.run(kSelectApprovals, {static_cast<int32_t>(repository), id}, db::Pool::Retry::kRead);
@@ -203,11 +209,20 @@ std::vector<PromotionApproval> PromotionStore::approvals(RepositoryId repository
                    .reason = std::string(rows.text(row, Column::kReason)),
                    .at = from_millis(rows.integer(row, Column::kAtMs)),
                    .candidate = std::string(rows.text(row, Column::kCandidate)),
-                   .values = std::string(rows.text(row, Column::kJudgedValues)),
+                   .review = std::string(rows.text(row, Column::kDocument)),
                    .address = std::string(rows.text(row, Column::kAddress)),
                    .user_gone = rows.boolean(row, Column::kUserGone)});
   }
   return out;
+}
+
+std::optional<std::string> PromotionStore::find_review(RepositoryId repository, std::string_view id,
+                                                       std::string_view digest) {
+  const db::Rows rows =
+      pool_.run(kSelectReview, {static_cast<int32_t>(repository), id, db::Bytes{digest}},
+                db::Pool::Retry::kRead);
+  if (rows.empty()) return std::nullopt;
+  return std::string(rows.text(0, 0));
 }
 
 }  // namespace tarn::promotion

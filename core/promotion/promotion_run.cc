@@ -203,6 +203,7 @@ class PromotionRun {
     }
     promotion_.winner_ref = winner.candidate.ref;
     promotion_.winner = winner.candidate.facts.commit;
+    promotion_.review = winner.candidate.review;
     fault_point("promotion.compared");
     if (winner.verdict.outcome == GateOutcome::kPending) return wait_for_others(judgement, winner);
     return merge(judgement, winner);
@@ -311,6 +312,7 @@ class PromotionRun {
     }
     promotion_.winner_ref.clear();
     promotion_.winner.reset();
+    promotion_.review.clear();
     promotion_.state = PromotionState::kGatesRunning;
     promotion_.code = "check_pending";
     promotion_.message =
@@ -388,6 +390,7 @@ class PromotionRun {
       return refuse(winner, conflict_refusal(judgement.policy, winner.candidate.ref, paths,
                                              conflicts->count));
     }
+    rows_.wake_all(repository_.id, promotion_.request.destination);
     fault_point("promotion.promoted");
     log::info("promoted", {{"promotion", promotion_.id},
                            {"repository", repository_.name.str()},

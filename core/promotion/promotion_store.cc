@@ -9,10 +9,11 @@
 namespace tarn::promotion {
 namespace {
 
-#define TARN_PROMOTION_COLUMNS(evidence)                                                     \
-  "promotion_id, state, request, policy, policy_version, alias, actor, winner_ref, winner, " \
-  "champion, result, tag, " evidence                                                         \
-  ", code, message, undoes, undone_by, rounds, created_ms, updated_ms, candidates, address"
+#define TARN_PROMOTION_COLUMNS(evidence)                                                      \
+  "promotion_id, state, request, policy, policy_version, alias, actor, winner_ref, winner, "  \
+  "champion, result, tag, " evidence                                                          \
+  ", code, message, undoes, undone_by, rounds, created_ms, updated_ms, candidates, address, " \
+  "review"
 
 struct PromotionColumn {
   enum : int {
@@ -38,6 +39,7 @@ struct PromotionColumn {
     kUpdatedMs,
     kCandidates,
     kAddress,
+    kReview,
     kEnd
   };
 };
@@ -45,17 +47,21 @@ struct PromotionColumn {
 #define TARN_INSERT_PROMOTION                                                                   \
   "INSERT INTO promotions (repo_id, promotion_id, state, request, destination, alias, policy, " \
   "policy_version, actor, request_key, winner_ref, winner, champion, result, tag, code, "       \
-  "message, undoes, created_ms, updated_ms, due_at, address, commits) "                         \
+  "message, undoes, created_ms, updated_ms, due_at, address, commits, review) "                 \
   "VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, nullif($10, ''), $11, $12, $13, $14, $15, $16, " \
-  "$17, $18, $19, $19, CASE WHEN $20 THEN NULL ELSE clock_timestamp() END, $21, $22) "
+  "$17, $18, $19, $19, CASE WHEN $20 THEN NULL ELSE clock_timestamp() END, $21, $22, $23) "
 
 #define TARN_INSERT_FIRST_STEP                                                            \
   "INSERT INTO promotion_log (repo_id, promotion_id, step, state, actor, code, message, " \
   "at_ms) SELECT $1, promotion_id, 1, $3, $9, $16, $17, $19 FROM made"
 
+// A rollback begins with its review ($23).
 constexpr db::Query kInsert{"promotions_insert_row", "WITH made AS (" TARN_INSERT_PROMOTION R"sql(
   ON CONFLICT (repo_id, actor, request_key) WHERE request_key IS NOT NULL DO NOTHING
-  RETURNING promotion_id)
+  RETURNING promotion_id),
+  reviewed AS (
+    INSERT INTO promotion_reviews (repo_id, promotion_id, digest, document)
+    SELECT $1, promotion_id, sha256(convert_to($23, 'UTF8')), $23 FROM made WHERE $23 <> '')
   )sql" TARN_INSERT_FIRST_STEP};
 
 constexpr db::Query kSelectByKey{"promotions_select_by_key", R"sql(
@@ -146,7 +152,7 @@ constexpr db::Query kStore{"promotions_store_row", R"sql(
     UPDATE promotions p SET
       state = $4, policy = $5, policy_version = $6, alias = $7, winner_ref = $8, winner = $9, champion = $10,
       result = $11, tag = $12, evidence = $13, code = $14, message = $15, rounds = $16, updated_ms = $17,
-      candidates = $21,
+      candidates = $21, review = $26,
       commits = CASE WHEN cardinality($24::bytea[]) > 0 THEN $24 || $25 ELSE p.commits END,
       lease_owner = CASE WHEN $18 = 0 THEN p.lease_owner END,
       lease_until = CASE WHEN $18 = 0 THEN p.lease_until END,
@@ -160,7 +166,11 @@ constexpr db::Query kStore{"promotions_store_row", R"sql(
     RETURNING p.steps, (b.state, b.code, b.message) IS DISTINCT FROM ($4, $14, $15) AS changed),
   logged AS (
     INSERT INTO promotion_log (repo_id, promotion_id, step, state, actor, code, message, at_ms)
-    SELECT $1, $2, steps, $4, '', $14, $15, $17 FROM stored WHERE changed)
+    SELECT $1, $2, steps, $4, '', $14, $15, $17 FROM stored WHERE changed),
+  reviewed AS (
+    INSERT INTO promotion_reviews (repo_id, promotion_id, digest, document)
+    SELECT $1, $2, sha256(convert_to($26, 'UTF8')), $26 FROM stored WHERE $26 <> ''
+    ON CONFLICT DO NOTHING)
   SELECT (SELECT count(*) FROM stored), (SELECT reports FROM before), (SELECT all_there FROM kept))sql"};
 
 constexpr db::Query kEndByUser{"promotions_end_by_user", R"sql(
@@ -221,6 +231,7 @@ Promotion promotion_from(const db::Rows& rows, size_t row) {
   out.updated = from_millis(rows.integer(row, Column::kUpdatedMs));
   out.candidates = pinned_candidates_from_json(rows.text(row, Column::kCandidates));
   out.address = rows.text(row, Column::kAddress);
+  out.review = rows.text(row, Column::kReview);
   return out;
 }
 
@@ -282,7 +293,8 @@ Stored store_row(Runner&& run, RepositoryId repository, const Promotion& p, int6
                           moved,
                           kLookPauseMs,
                           meta::bytes_of(p.judged),
-                          meta::bytes_of(others)});
+                          meta::bytes_of(others),
+                          p.review});
     } catch (const Error& error) {
       if (error.reason() != reason::kExpired) throw;
       throw_judged_gone(p, error.message());
@@ -338,7 +350,8 @@ bool insert_row(Runner&& run, RepositoryId repository, const Promotion& p, std::
                        to_millis(p.created),
                        has_ended(p.state),
                        p.address,
-                       meta::bytes_of(commits)})
+                       meta::bytes_of(commits),
+                       p.review})
              .affected() == 1;
 }
 

@@ -131,6 +131,12 @@ class PromotionStore {
   /// user.
   bool approve(RepositoryId repository, std::string_view id, const PromotionApproval& approval);
   std::vector<PromotionApproval> approvals(RepositoryId repository, std::string_view id);
+  /// The review of the promotion that has this SHA-256 (32 bytes), if there was one.
+  std::optional<std::string> find_review(RepositoryId repository, std::string_view id,
+                                         std::string_view digest);
+  /// Makes the open promotions of a branch due, whose champion or policy has changed. Without it
+  /// they are judged again kPromotionRevisit later.
+  void wake_all(RepositoryId repository, const BranchName& destination);
   /// Makes it due, as a report does. false: it has ended.
   bool wake(RepositoryId repository, std::string_view id);
 

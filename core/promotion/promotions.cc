@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/base/cancellation.h"
+#include "core/base/encoding.h"
 #include "core/base/error.h"
 #include "core/base/pause.h"
 #include "core/base/reasons.h"
@@ -17,7 +18,7 @@
 #include "core/promotion/gate_policies.h"
 #include "core/promotion/judgement.h"
 #include "core/promotion/promotion_store.h"
-#include "core/promotion/rollback.h"
+#include "core/promotion/review.h"
 
 namespace tarn::promotion {
 namespace {
@@ -170,30 +171,77 @@ void report_check(branch::Engine& engine, const Repository& repository, std::str
 
 namespace {
 
-/// Makes the worker check again: it may not have noticed that the winner's branch has moved or is
-/// gone.
+/// Makes the worker judge again: it may not have noticed yet that something is not as it was
+/// judged.
+[[noreturn]] void throw_judge_again(branch::Engine& engine, const Repository& repository,
+                                    const Promotion& promotion, std::string_view reason,
+                                    std::string_view what) {
+  rows(engine).wake(repository.id, promotion.id);
+  throw Error(
+      ErrorCode::kConflict, reason,
+      str_cat("promotion ", promotion.id, ": ", what, "; it is judged again, look at it first"));
+}
+
+/// Compares what moves most often with the judgement, since a promotion that waits is judged again
+/// only from time to time.
 void require_unmoved(branch::Engine& engine, const Repository& repository,
                      const Promotion& promotion) {
+  const auto version = GatePolicyStore(engine.pool).find(repository.id, promotion.policy);
+  if (version && version->version != promotion.policy_version && !promotion.undoes) {
+    throw_judge_again(
+        engine, repository, promotion, reason::kReviewChanged,
+        str_cat("policy.version was ", promotion.policy_version, " and is ", version->version));
+  }
+  const auto alias = promotion.alias.empty()
+                         ? std::nullopt
+                         : engine.aliases.find(repository.id, AliasName(promotion.alias));
+  if (!promotion.alias.empty() &&
+      (alias ? std::optional(alias->commit) : std::nullopt) != promotion.champion) {
+    throw_judge_again(engine, repository, promotion, reason::kReviewChanged,
+                      str_cat("champion.commit was ",
+                              promotion.champion ? to_text(*promotion.champion) : "nothing",
+                              " and is ", alias ? to_text(alias->commit) : "nothing"));
+  }
   const auto pinned =
       std::find_if(promotion.candidates.begin(), promotion.candidates.end(),
                    [&](const PinnedCandidate& one) { return one.ref == promotion.winner_ref; });
   if (pinned == promotion.candidates.end() || !pinned->is_branch) return;
-  const auto version = GatePolicyStore(engine.pool).find(repository.id, promotion.policy);
   if (!version || !policy_of(*version).approvals.stale_on_new_commit) return;
   const auto branch = engine.branches.find(repository.id, BranchName(pinned->ref));
   if (branch && branch->head == *promotion.winner) return;
-  rows(engine).wake(repository.id, promotion.id);
-  throw Error(ErrorCode::kConflict, reason::kWinnerMoved,
-              str_cat("promotion ", promotion.id, ": branch '", pinned->ref, "' ",
-                      branch ? str_cat("has the head ", to_text(branch->head)) : "was deleted",
-                      " by now, look at it first"));
+  throw_judge_again(
+      engine, repository, promotion, reason::kWinnerMoved,
+      str_cat("branch '", pinned->ref, "' ",
+              branch ? str_cat("has the head ", to_text(branch->head), " by now") : "was deleted"));
+}
+
+/// The approver consents to what they were shown: a digest of anything else is refused.
+void require_reviewed(branch::Engine& engine, const Repository& repository,
+                      const Promotion& promotion, std::string_view digest) {
+  if (digest.empty()) {
+    throw Error(ErrorCode::kInvalidArgument, reason::kReviewMissing,
+                str_cat("review_digest: is missing; look at promotion ", promotion.id,
+                        " and send the review_digest that it shows"));
+  }
+  if (digest == review_digest(promotion.review)) return;
+  const auto shown =
+      rows(engine).find_review(repository.id, promotion.id, from_hex(digest).value_or(""));
+  std::string changed = "that is no review of this promotion";
+  if (shown) {
+    changed.clear();
+    for (const std::string& one : changes_between(*shown, promotion.review))
+      changed += str_cat(changed.empty() ? "" : ", ", one);
+  }
+  throw Error(ErrorCode::kConflict, reason::kReviewChanged,
+              str_cat("promotion ", promotion.id, ": ", changed,
+                      "; look at it again and approve that: its review_digest is ",
+                      review_digest(promotion.review)));
 }
 
 }  // namespace
 
 void approve_promotion(branch::Engine& engine, const Repository& repository, std::string_view id,
-                       const Approver& approver, std::string_view reason,
-                       const std::optional<CommitId>& expected) {
+                       const Approver& approver, std::string_view reason, std::string_view digest) {
   check_reason(reason);
   branch::check_writable(engine, repository, /*force=*/false);
   const Promotion promotion = find_promotion(engine, repository.id, id);
@@ -202,20 +250,15 @@ void approve_promotion(branch::Engine& engine, const Repository& repository, std
     throw Error(ErrorCode::kConflict, reason::kNoWinner,
                 str_cat("promotion ", id, ": no candidate was chosen yet, approve it later"));
   }
-  if (expected && *expected != *promotion.winner) {
-    throw Error(ErrorCode::kConflict, reason::kWinnerMoved,
-                str_cat("promotion ", id, ": its winner is ", to_text(*promotion.winner),
-                        " by now, look at it first"));
-  }
   require_unmoved(engine, repository, promotion);
-  const PromotionApproval approval{
-      .user = approver.user,
-      .commit = *promotion.winner,
-      .reason = std::string(reason),
-      .at = engine.clock.now(),
-      .candidate = promotion.winner_ref,
-      .values = promotion.undoes ? rollback_values() : winner_values(promotion.evidence),
-      .address = approver.address};
+  require_reviewed(engine, repository, promotion, digest);
+  const PromotionApproval approval{.user = approver.user,
+                                   .commit = *promotion.winner,
+                                   .reason = std::string(reason),
+                                   .at = engine.clock.now(),
+                                   .candidate = promotion.winner_ref,
+                                   .review = promotion.review,
+                                   .address = approver.address};
   if (!rows(engine).approve(repository.id, id, approval))
     throw_ended(find_promotion(engine, repository.id, id));
 }

@@ -71,12 +71,12 @@ struct Approver {
   std::string user;       ///< name
   std::string address{};  ///< IP that the approval comes from; "" = unknown
 };
-/// Approves the winner's ref, its commit and the values that the rules chose; with `expected` only
-/// if that is its commit. Throws: conflict (reason "promotion_ended", "winner_moved", or
-/// "no_winner": nothing was chosen yet).
+/// Approves the review whose digest this is; see review.h. Throws: invalid_argument (reason
+/// "review_missing": no digest); conflict (reason "promotion_ended"; "no_winner": nothing was
+/// chosen yet; "winner_moved": its branch has a newer commit; "review_changed": the digest is that
+/// of another review).
 void approve_promotion(branch::Engine& engine, const Repository& repository, std::string_view id,
-                       const Approver& approver, std::string_view reason,
-                       const std::optional<CommitId>& expected);
+                       const Approver& approver, std::string_view reason, std::string_view digest);
 
 /// Ends one that is still open as rejected or cancelled. Throws conflict (reason
 /// "promotion_ended").

@@ -10,6 +10,7 @@
 #include "core/promotion/gate_policies.h"
 #include "core/promotion/promotion_run.h"
 #include "core/promotion/promotions.h"
+#include "core/promotion/review.h"
 #include "core/promotion/rollback.h"
 #include "tests/support/repository_test.h"
 
@@ -23,6 +24,9 @@ metrics:
   - {name: accuracy, goal: max, min: 0.6, max: 1.0, vs_champion: {min_delta: 0.005}, primary: true}
 tie_break: [created_at]
 )";
+
+/// The outcome of a promotion that waits for people.
+inline constexpr const char* kWaiting = "awaiting_approval approval_required";
 
 /// A separate database for each test, because any engine of a database takes its promotions.
 class Promotions : public ::testing::Test {
@@ -89,6 +93,13 @@ class Promotions : public ::testing::Test {
   }
   Promotion promote(std::vector<std::string> candidates) {
     return promote(request_of(std::move(candidates)));
+  }
+
+  /// Approves what the promotion shows now.
+  void approve_shown(const std::string& id, const std::string& user,
+                     const std::string& reason = "") {
+    const Promotion shown = get_promotion(*engine, repo, id);
+    approve_promotion(*engine, repo, id, {user}, reason, review_digest(shown.review));
   }
 
   CommitId head(const std::string& branch) {

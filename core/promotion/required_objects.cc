@@ -3,9 +3,12 @@
 #include <algorithm>
 #include <map>
 
+#include "core/base/digest.h"
+#include "core/base/encoding.h"
 #include "core/base/error.h"
 #include "core/base/reasons.h"
 #include "core/base/str_cat.h"
+#include "core/base/wire.h"
 #include "core/branch/changes.h"
 #include "core/meta/node_store.h"
 #include "core/tree/cursor.h"
@@ -27,7 +30,11 @@ class RequiredObjects {
     const auto note = [&](const std::string& path, const Entry& entry) {
       found = true;
       small |= entry.size_bytes < rules_.min_bytes;
-      objects_.try_emplace(path, RequiredObject{path, entry.size_bytes, entry.etag});
+      const std::string_view digest = entry.extras.get(ExtraTag::kContentDigest);
+      objects_.try_emplace(
+          path, RequiredObject{path, entry.size_bytes, entry.etag,
+                               digest.empty() ? encode_address(entry.address) + entry.etag
+                                              : std::string(digest)});
     };
     if (pattern.prefix() == pattern.pattern()) {
       if (const auto entry = tree::find_entry(nodes_, root_, pattern.pattern()))
@@ -48,11 +55,16 @@ class RequiredObjects {
   }
 
   void take() {
+    facts_.required_count = objects_.size();
+    std::string contents;
     for (auto& [path, object] : objects_) {
       facts_.model_bytes += object.size_bytes;
+      put_bytes(contents, path);
+      put_bytes(contents, object.content);
       if (facts_.required.size() < kRequiredObjectsShownMax)
         facts_.required.push_back(std::move(object));
     }
+    if (!objects_.empty()) facts_.required_digest = to_hex(sha256(contents));
   }
 
  private:

@@ -12,6 +12,7 @@
 #include "core/meta/commits.h"
 #include "core/promotion/gate_policies.h"
 #include "core/promotion/judgement.h"
+#include "core/promotion/review.h"
 #include "core/promotion/verdict.h"
 #include "core/versioning/revert.h"
 
@@ -105,12 +106,25 @@ void take_back(branch::Engine& engine, const Repository& repository, const Promo
   }
 }
 
-/// The approvals that the destination's policy requires now; a count of 0 without a policy.
-ApprovalRules wanted_approvals(branch::Engine& engine, const Repository& repository,
-                               const Promotion& promotion) {
+/// The approvals that the destination's policy requires of a rollback now, and what they consent
+/// to.
+struct WantedApprovals {
+  ApprovalRules rules;  ///< a count of 0 without a policy
+  std::string review;
+};
+WantedApprovals wanted_approvals(branch::Engine& engine, const Repository& repository,
+                                 const Promotion& promotion, const std::string& rollback) {
   const auto version = GatePolicyStore(engine.pool)
                            .find_by_destination(repository.id, promotion.request.destination);
-  return version ? policy_of(*version).approvals : ApprovalRules{};
+  const RollbackReview review{.rollback = rollback,
+                              .undoes = promotion.id,
+                              .undone = promotion.result.value(),
+                              .restored = promotion.champion,
+                              .destination = promotion.request.destination,
+                              .alias = promotion.alias,
+                              .policy = version ? version->name : std::string(),
+                              .policy_version = version ? version->version : 0};
+  return {version ? policy_of(*version).approvals : ApprovalRules{}, review_of(review)};
 }
 
 }  // namespace
@@ -123,8 +137,10 @@ Promotion roll_back_promotion(branch::Engine& engine, const Repository& reposito
   branch::check_writable(engine, repository, /*force=*/false);
   const Promotion promotion = promotion_to_undo(engine, repository, id);
   Promotion rollback = rollback_of(engine, promotion, user, reason);
-  const uint32_t approvals = wanted_approvals(engine, repository, promotion).count;
+  const WantedApprovals wanted = wanted_approvals(engine, repository, promotion, rollback.id);
+  const uint32_t approvals = wanted.rules.count;
   if (approvals > 0) {
+    rollback.review = wanted.review;
     rollback.state = PromotionState::kAwaitingApproval;
     rollback.code = "approval_required";
     rollback.message = str_cat("undoing promotion ", promotion.id, " needs ", approvals,
@@ -142,18 +158,19 @@ Promotion roll_back_promotion(branch::Engine& engine, const Repository& reposito
   return rollback;
 }
 
-std::string rollback_values() { return judged_values({}, {}); }
-
 bool advance_rollback(branch::Engine& engine, const Repository& repository, LeasedPromotion& leased,
                       const std::vector<PromotionApproval>& approvals, int64_t owner) {
   Promotion& rollback = leased.promotion;
   const Promotion promotion = promotion_to_undo(engine, repository, rollback.undoes.value());
   GatePolicy policy;
-  policy.approvals = wanted_approvals(engine, repository, promotion);
+  WantedApprovals wanted = wanted_approvals(engine, repository, promotion, rollback.id);
+  policy.approvals = wanted.rules;
+  rollback.review = std::move(wanted.review);
   GateCandidate candidate;
   candidate.ref = rollback.winner_ref;
   candidate.facts.commit = rollback.winner.value();
   candidate.promoter = rollback.actor;
+  candidate.review = rollback.review;
   candidate.approvals = votes_of(engine, repository, rollback, approvals);
   const Verdict verdict = evaluate(policy, candidate, nullptr);
   if (verdict.outcome == GateOutcome::kPending) {

@@ -20,9 +20,6 @@ namespace tarn::promotion {
 Promotion roll_back_promotion(branch::Engine& engine, const Repository& repository,
                               std::string_view id, const Approver& user, std::string_view reason);
 
-/// The digest in an approval of a rollback, which has no values: judged_values() of no rules.
-std::string rollback_values();
-
 /// One look at a rollback that waits: publishes it when it has its approvals. `leased` is what the
 /// caller holds and stores. false: it still waits, and its message says for what. Throws as
 /// roll_back_promotion.

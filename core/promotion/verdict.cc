@@ -12,6 +12,7 @@
 #include "core/base/str_cat.h"
 #include "core/base/text.h"
 #include "core/promotion/metric_choice.h"
+#include "core/promotion/review.h"
 
 namespace tarn::promotion {
 namespace {
@@ -334,11 +335,10 @@ class RuleEvaluation {
       }
     }
     if (rules.count == 0) return;
-    const std::string values = judged_values(policy_, candidate_);
     std::set<std::string> users;
     std::set<std::string> reasons;
     for (const GateApproval& approval : candidate_.approvals) {
-      const std::string reason = void_reason(approval, values);
+      const std::string reason = void_reason(approval);
       if (reason.empty()) {
         users.insert(approval.user);
       } else {
@@ -355,15 +355,17 @@ class RuleEvaluation {
   }
 
   /// The reason why the approval does not count; "" = it counts.
-  std::string void_reason(const GateApproval& approval, const std::string& values) const {
+  std::string void_reason(const GateApproval& approval) const {
     const ApprovalRules& rules = policy_.approvals;
     if (!approval.void_reason.empty()) return approval.void_reason;
     if (approval.commit != candidate_.facts.commit) return "those of other commits do not count";
     if (approval.candidate != candidate_.ref) return "those of other candidates do not count";
-    if (approval.values != values) {
-      return str_cat(
-          "that of ", approval.user,
-          " does not count: the values have changed since, look again and approve again");
+    if (approval.review != candidate_.review) {
+      std::string changed;
+      for (const std::string& one : changes_between(approval.review, candidate_.review))
+        changed += str_cat(changed.empty() ? "" : ", ", one);
+      return str_cat("that of ", approval.user, " does not count, since ", changed,
+                     ": look again and approve again");
     }
     if (rules.not_author && candidate_.authors.contains(approval.user)) {
       return "those of its authors do not count";

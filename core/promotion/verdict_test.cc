@@ -311,11 +311,11 @@ class Approvals : public ::testing::Test {
     candidate.promoter = "pat";
   }
   /// Of what there is to approve now.
-  GateApproval by(const std::string& user, const GatePolicy& policy) {
+  GateApproval by(const std::string& user) {
     return {.user = user,
             .candidate = candidate.ref,
             .commit = candidate.facts.commit,
-            .values = judged_values(policy, candidate)};
+            .review = candidate.review};
   }
   std::string reason(const GatePolicy& policy) {
     return rule_of(evaluate(policy, candidate, nullptr), "approvals").reason;
@@ -328,40 +328,41 @@ TEST_F(Approvals, NeedTheExactCommitAndAUserWhoIsNeitherAuthorNorPromoter) {
   const GatePolicy policy = policy_of("approvals: {count: 2}");
   EXPECT_EQ(said(evaluate(policy, candidate, nullptr), "approvals"), "pending approval_required");
   EXPECT_EQ(evaluate(policy, candidate, nullptr).outcome, GateOutcome::kPending);
-  GateApproval stale = by("ben", policy);
+  GateApproval stale = by("ben");
   stale.commit = commit(2);
-  candidate.approvals = {by("ann", policy), stale, by("cy", policy), by("cy", policy),
-                         by("pat", policy)};
+  candidate.approvals = {by("ann"), stale, by("cy"), by("cy"), by("pat")};
   EXPECT_EQ(reason(policy),
             "1 of 2 approvals; that of who began the promotion does not count; those of its "
             "authors do not count; those of other commits do not count");
-  candidate.approvals.push_back(by("ben", policy));
+  candidate.approvals.push_back(by("ben"));
   EXPECT_EQ(said(evaluate(policy, candidate, nullptr), "approvals"), "pass");
 
   const GatePolicy loose =
       policy_of("approvals: {count: 2, not_author: false, not_promoter: false}");
-  candidate.approvals = {by("ann", loose), by("pat", loose)};
+  candidate.approvals = {by("ann"), by("pat")};
   EXPECT_EQ(evaluate(loose, candidate, nullptr).outcome, GateOutcome::kPassed);
 }
 
 TEST_F(Approvals, PinnedCandidateKeepsItsApprovals) {
   const GatePolicy policy = policy_of("approvals: {count: 1, stale_on_new_commit: false}");
-  candidate.approvals = {by("ben", policy)};
+  candidate.approvals = {by("ben")};
   candidate.approvals[0].commit = commit(2);
   EXPECT_EQ(evaluate(policy, candidate, nullptr).outcome, GateOutcome::kPending);
-  candidate.approvals = {by("ben", policy)};
+  candidate.approvals = {by("ben")};
   candidate.approvals[0].candidate = "exp-2";
   EXPECT_EQ(reason(policy), "0 of 1 approvals; those of other candidates do not count");
 }
 
-TEST_F(Approvals, AreVoidWhenTheValuesChange) {
+TEST_F(Approvals, AreVoidWhenTheReviewChanges) {
   const GatePolicy policy = policy_of("metrics: [{name: a, min: 0.5}]\napprovals: {count: 1}");
-  candidate.approvals = {by("ben", policy)};
+  candidate.review = R"({"values": {"a": {"candidate": "0.9"}}})";
+  candidate.approvals = {by("ben")};
   EXPECT_EQ(evaluate(policy, candidate, nullptr).outcome, GateOutcome::kPassed);
-  candidate.facts.metrics = {metric("a", 0.51)};
+  candidate.review = R"({"values": {"a": {"candidate": "0.51"}}})";
   EXPECT_EQ(evaluate(policy, candidate, nullptr).outcome, GateOutcome::kPending);
-  EXPECT_NE(reason(policy).find("the values have changed since"), std::string::npos);
-  candidate.approvals = {by("ben", policy)};
+  EXPECT_NE(reason(policy).find("values.a.candidate was 0.9 and is 0.51"), std::string::npos)
+      << reason(policy);
+  candidate.approvals = {by("ben")};
   candidate.approvals[0].void_reason = "that of ben does not count: the user is gone";
   EXPECT_EQ(reason(policy), "0 of 1 approvals; that of ben does not count: the user is gone");
 }

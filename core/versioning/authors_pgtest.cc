@@ -57,7 +57,7 @@ class Authors : public promotion::Promotions {
   std::string promoted_with(const std::string& user, const std::string& branch) {
     const promotion::Promotion waiting = promote({branch});
     EXPECT_EQ(outcome(waiting), kWaiting);
-    promotion::approve_promotion(*engine, repo, waiting.id, {user}, "", {});
+    approve_shown(waiting.id, user);
     work();
     const promotion::Promotion after = promotion::get_promotion(*engine, repo, waiting.id);
     end_promotion_if_open(after);
@@ -81,7 +81,7 @@ class Authors : public promotion::Promotions {
         .id;
   }
   std::string approve(const std::string& pull, std::string_view user) {
-    return reason_of([&] { approve_pull_request(*engine, repo, pull, user, std::nullopt); });
+    return reason_of([&] { approve_pull_request(*engine, repo, pull, user, head("dev")); });
   }
 };
 

@@ -157,7 +157,7 @@ Commit merge_pull_request(branch::Engine& engine, const Repository& repository,
 
 Approval approve_pull_request(branch::Engine& engine, const Repository& repository,
                               std::string_view id, std::string_view user,
-                              const std::optional<CommitId>& expected) {
+                              const CommitId& reviewed) {
   branch::check_writable(engine, repository, /*force=*/false);
   const PullRequest pull = find_pull(engine, repository.id, id);
   check_open(pull);
@@ -167,7 +167,7 @@ Approval approve_pull_request(branch::Engine& engine, const Repository& reposito
                         ": its author may not approve it, somebody else must"));
   }
   const CommitId head = branch::get_branch(engine, repository, pull.source).head;
-  if (expected && *expected != head) {
+  if (reviewed != head) {
     throw Error(ErrorCode::kConflict, reason::kSourceMoved,
                 str_cat("approving pull request ", pull.id, ": the head of '", pull.source.str(),
                         "' is ", to_text(head), " by now, look at it first"));

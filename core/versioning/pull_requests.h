@@ -47,14 +47,13 @@ void update_pull_request(branch::Engine& engine, const Repository& repository, s
 Commit merge_pull_request(branch::Engine& engine, const Repository& repository,
                           const PullRequest& pull, MergeRequest request);
 
-/// The user approves the source's head; with `expected` only if that is the head. Once per user:
-/// a later one replaces the earlier. Throws: permission_denied (reasons "own_pull_request",
+/// The user approves the commit that they looked at, which must be the source's head. Once per
+/// user: a later one replaces the earlier. Throws: permission_denied (reasons "own_pull_request",
 /// "own_commits": the user made one that the destination has not),
 /// invalid_argument (reason "pull_request_not_open"), conflict (reason "source_moved"), not_found
 /// "branch not found".
 Approval approve_pull_request(branch::Engine& engine, const Repository& repository,
-                              std::string_view id, std::string_view user,
-                              const std::optional<CommitId>& expected);
+                              std::string_view id, std::string_view user, const CommitId& reviewed);
 
 /// By user name, those that hold no more too.
 Page<Approval> list_approvals(branch::Engine& engine, const Repository& repository,

@@ -61,8 +61,10 @@ class Pulls : public testing::RepositoryTest {
     return reason_of([&] { merge_into(*engine, repo, source, kMain, {}); });
   }
   std::string approve(const std::string& id, std::string_view user,
-                      const std::optional<CommitId>& expected = std::nullopt) {
-    return reason_of([&] { approve_pull_request(*engine, repo, id, user, expected); });
+                      const std::optional<CommitId>& reviewed = std::nullopt) {
+    return reason_of([&] {
+      approve_pull_request(*engine, repo, id, user, reviewed ? *reviewed : head(get(id).source));
+    });
   }
   std::string set_status(const std::string& id, PullRequestStatus status) {
     return reason_of([&] { update_pull_request(*engine, repo, id, {.status = status}); });

@@ -21,6 +21,7 @@ CREATE TABLE promotions (
   result         bytea,                             -- the commit on the destination
   tag            text NOT NULL DEFAULT '',
   evidence       text NOT NULL DEFAULT '',
+  review         text NOT NULL DEFAULT '',          -- what approvals consent to; JSON
   code           text NOT NULL DEFAULT '',          -- why it ended other than promoted, or waits
   message        text NOT NULL DEFAULT '',
   undoes         text COLLATE "C",                  -- a rollback: the promotion that it takes back
@@ -81,7 +82,18 @@ CREATE TABLE promotion_checks (
   FOREIGN KEY (repo_id, promotion_id) REFERENCES promotions ON DELETE CASCADE
 );
 
--- One row is an approval of one commit. It outlives its user, who stays in the record by name.
+-- One row is a review that approvers of a promotion were shown, by its SHA-256. Rows are added when a judgement changes the
+-- review, so that a refusal can say what changed since an older one.
+CREATE TABLE promotion_reviews (
+  repo_id      integer NOT NULL,
+  promotion_id text COLLATE "C" NOT NULL,
+  digest       bytea NOT NULL,
+  document     text NOT NULL,
+  PRIMARY KEY (repo_id, promotion_id, digest),
+  FOREIGN KEY (repo_id, promotion_id) REFERENCES promotions ON DELETE CASCADE
+);
+
+-- One row is an approval of one review. It outlives its user, who stays in the record by name.
 CREATE TABLE promotion_approvals (
   repo_id       integer NOT NULL,
   promotion_id  text COLLATE "C" NOT NULL,
@@ -91,10 +103,10 @@ CREATE TABLE promotion_approvals (
   at_ms         bigint NOT NULL,
   user_name     text COLLATE "C" NOT NULL,
   candidate     text NOT NULL,
-  judged_values text NOT NULL,                      -- digest of the values that were approved
+  review        bytea NOT NULL,                     -- digest of the review that was approved
   address       text NOT NULL,                      -- where the request came from
   PRIMARY KEY (repo_id, promotion_id, user_id),
-  FOREIGN KEY (repo_id, promotion_id) REFERENCES promotions ON DELETE CASCADE
+  FOREIGN KEY (repo_id, promotion_id, review) REFERENCES promotion_reviews ON DELETE CASCADE
 );
 
 -- One row is a branch whose head moved, or that was deleted, while a promotion of its repository was open. Servers that

@@ -47,6 +47,11 @@ class Cli:
         assert (error["kind"], error["exitCode"]) == ("Error", status)
         return error["code"]
 
+    def approve(self, id, *words, **options):
+        """Approves what the promotion shows, as who has looked at it."""
+        shown = self.json("promote", "show", id).get("review_digest", "0" * 64)
+        return self.run("promote", "approve", id, "--review", shown, *words, **options)
+
     def json(self, *words, **options):
         document = json.loads(self.run(*words, "-o", "json", **options).text)
         assert document["apiVersion"] == "tarn/v1" and document["kind"]

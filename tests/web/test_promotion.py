@@ -1,6 +1,7 @@
 """Promotion: the gate as form and text, who would pass, the record of a promotion, approval, rollback, and an alias's timeline."""
 
 import re
+import time
 
 import pytest
 from playwright.sync_api import expect
@@ -33,6 +34,13 @@ def gated(tarn):
 
 def set_policy(rest, text):
     return rest.ask("PUT", f"/repositories/{REPO}/policies/gate", data=text, headers={"Content-Type": "application/yaml"})
+
+
+def wait_for_another_review(rest, made):
+    deadline = time.monotonic() + 60
+    while rest.get(f"/repositories/{REPO}/promotions/{made['id']}")["review"]["policy"]["version"] == made["policy_version"]:
+        assert time.monotonic() < deadline
+        time.sleep(0.1)
 
 
 def test_a_gate_is_written_and_judged_while_typing(window, rest, gated):
@@ -117,9 +125,22 @@ def test_checks_and_approvals_are_given_and_the_promotion_follows(window, rest, 
     expect(page.get_by_role("button", name="Approve exp-2")).to_be_visible()
     window.review("promotion-waiting")
     page.get_by_role("button", name="Approve exp-2").click()
+    window.review("promotion-approval")
+    # The policy changes while the dialog is open: what it shows is no longer what would be promoted.
+    set_policy(
+        rest,
+        POLICY
+        + "checks: {required: [bench]}\napprovals: {count: 1, not_author: false, not_promoter: false, sticky_reject: true}\n",
+    )
+    dialog.get_by_role("button", name="Approve exp-2").click()
+    expect(dialog.get_by_role("alert")).to_contain_text("policy.version was")
+    page.keyboard.press("Escape")
+    wait_for_another_review(rest, made)
+    page.get_by_role("button", name="Approve exp-2").click()
+    made = rest.get(f"/repositories/{REPO}/promotions/{made['id']}")
     dialog.get_by_label("Reason").fill("looks right")
     expect(dialog).to_contain_text(
-        f"tarn promote approve {made['id']} --repo {REPO} --commit {made['winner']['commit']} -m 'looks right'"
+        f"tarn promote approve {made['id']} --repo {REPO} --review {made['review_digest']} -m 'looks right'"
     )
     dialog.get_by_role("button", name="Approve exp-2").click()
     expect(page.get_by_text("promoted", exact=True).first).to_be_visible()

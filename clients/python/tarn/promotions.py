@@ -93,11 +93,8 @@ class Promotion(PromotionRecord):
         raise kind(f"promotion {self.id}: {self.state}: {self.message or self.code}{advice}", self.code, promotion=self)
 
     def approve(self, reason: str = "") -> Promotion:
-        """Approves the winner as this object shows it: 409 DestinationMoved when it is another by now."""
-        body = {"reason": reason}
-        if self.winner_commit:
-            body["commit"] = self.winner_commit
-        return self._decide("approve", body)
+        """Approves what this object shows, see `review`: DestinationMoved when it is another by now."""
+        return self._decide("approve", {"reason": reason, "review_digest": self.raw.get("review_digest", "")})
 
     def reject(self, reason: str = "") -> Promotion:
         return self._decide("reject", {"reason": reason})
@@ -211,10 +208,11 @@ def rollback(repo: Any, target: str = CHAMPION, reason: str = "", *, server: Ser
     return promotion(repo, target, server=server).rollback(reason)
 
 
-def approve(repo: Any, id: str, reason: str = "", *, server: Server | None = None) -> Promotion:
-    """Approves the winner that the promotion has now; read promotion(repo, id) first and approve that object to be
-    sure of which."""
-    return promotion(repo, id, server=server).approve(reason)
+def approve(repo: Any, id: str, reason: str = "", *, review: str, server: Server | None = None) -> Promotion:
+    """Approves the review with this digest, the `review_digest` of a promotion that was looked at."""
+    made = promotion(repo, id, server=server)
+    made.raw["review_digest"] = review
+    return made.approve(reason)
 
 
 def report_check(

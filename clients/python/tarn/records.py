@@ -58,6 +58,15 @@ class PromotionRecord:
         return str(self.raw["policy"])
 
     @property
+    def review(self) -> dict[str, Any]:
+        """The review that an approval consents to; empty while there is no winner."""
+        return dict(self.raw.get("review") or {})
+
+    @property
+    def review_digest(self) -> str:
+        return str(self.raw.get("review_digest") or "")
+
+    @property
     def winner(self) -> str | None:
         """The ref of the chosen candidate."""
         return (self.raw.get("winner") or {}).get("ref")

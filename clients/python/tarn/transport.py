@@ -207,6 +207,7 @@ def _kind(status: int, code: str) -> type[TarnError]:
     by_code: dict[str, type[TarnError]] = {
         "destination_moved": DestinationMoved,
         "winner_moved": DestinationMoved,
+        "review_changed": DestinationMoved,
         "merge_conflict": MergeConflict,
         "destination_dirty": MergeConflict,
     }

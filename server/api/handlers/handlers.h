@@ -108,7 +108,7 @@ Plain diff_refs, summarise_diff, list_conflicts, find_merge_base, list_pull_requ
 Reads<json::Merge> merge_into_branch, merge_pull_request;
 Reads<json::CreatePullRequest> create_pull_request;
 Reads<json::UpdatePullRequest> update_pull_request;
-Reads<std::optional<CommitId>> approve_pull_request;
+Reads<CommitId> approve_pull_request;
 
 // objects.cc
 Plain get_object, head_object, stat_object, list_objects, get_underlying_properties,

@@ -173,11 +173,10 @@ http::Response list_approvals(const Context& context, Call& call) {
   return json_response(200, json::list_of(page, kBytesPerApproval, json::write_approval));
 }
 
-http::Response approve_pull_request(const Context& context, Call& call,
-                                    std::optional<CommitId> expected) {
+http::Response approve_pull_request(const Context& context, Call& call, CommitId reviewed) {
   const Approval made =
       versioning::approve_pull_request(context.engine, repository_of(context, call),
-                                       pull_request_id(call), call.caller.user.name, expected);
+                                       pull_request_id(call), call.caller.user.name, reviewed);
   return json_response(201, json::approval_body(made));
 }
 

@@ -156,7 +156,7 @@ http::Response approve_promotion(const Context& context, Call& call, json::Decis
                         promotion::get_promotion(context.engine, repository, id));
   promotion::approve_promotion(context.engine, repository, id,
                                {call.caller.user.name, call.request.peer}, decision.reason,
-                               decision.commit);
+                               decision.review_digest);
   return answer_promotion(context, repository, 200,
                           promotion::get_promotion(context.engine, repository, id));
 }

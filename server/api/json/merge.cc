@@ -241,12 +241,11 @@ UpdatePullRequest parse_update_pull_request(const Value& body) {
   return out;
 }
 
-std::optional<CommitId> parse_approve(const Value& body) {
-  const auto text = body.find("commit_id");
-  if (!text) return std::nullopt;
-  const auto commit = parse_commit_id(text->text());
-  if (!commit) text->fail("must be a commit id of 64 hex digits");
-  return commit;
+CommitId parse_approve(const Value& body) {
+  const Value text = body.at("commit_id");
+  const auto commit = parse_commit_id(text.text());
+  if (!commit) text.fail("must be a commit id of 64 hex digits");
+  return *commit;
 }
 
 }  // namespace tarn::api::json

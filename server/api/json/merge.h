@@ -81,6 +81,6 @@ struct UpdatePullRequest {
 UpdatePullRequest parse_update_pull_request(const Value& body);
 
 /// {"commit_id": ...}: the commit that the user reviewed; absent = the current head.
-std::optional<CommitId> parse_approve(const Value& body);
+CommitId parse_approve(const Value& body);
 
 }  // namespace tarn::api::json

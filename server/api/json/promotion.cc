@@ -10,6 +10,7 @@
 #include "core/base/str_cat.h"
 #include "core/base/time.h"
 #include "core/promotion/evidence.h"
+#include "core/promotion/review.h"
 #include "server/api/json/writer.h"
 
 namespace tarn::api::json {
@@ -165,20 +166,23 @@ void write_check(Writer& out, const promotion::PromotionCheck& check,
 
 /// Whether the approval counts according to the record; the policy and the user's permissions may
 /// still void it.
-bool counts(const promotion::PromotionApproval& approval, const promotion::Promotion& promotion,
-            const std::string& values) {
-  return promotion.winner && *promotion.winner == approval.commit &&
-         promotion.winner_ref == approval.candidate && approval.values == values;
+bool counts(const promotion::PromotionApproval& approval, const promotion::Promotion& promotion) {
+  return promotion.winner && approval.review == promotion.review;
 }
 
 void write_approval_of_promotion(Writer& out, const promotion::PromotionApproval& approval,
-                                 const promotion::Promotion& promotion, const std::string& values) {
+                                 const promotion::Promotion& promotion) {
   out.begin_object();
   out.text("user", approval.user);
   out.text("commit", to_text(approval.commit));
   out.text("reason", approval.reason);
   out.text("candidate", approval.candidate);
-  out.boolean("counts", counts(approval, promotion, values));
+  out.text("review_digest", promotion::review_digest(approval.review));
+  const bool holds = counts(approval, promotion);
+  out.boolean("counts", holds);
+  if (!holds && !promotion.review.empty()) {
+    out.texts("changed", promotion::changes_between(approval.review, promotion.review));
+  }
   out.text("at", to_rfc3339(approval.at));
   out.end_object();
 }
@@ -204,6 +208,10 @@ std::string promotion_body(const promotion::Promotion& promotion, const Promotio
       out.boolean("evidence_verified", *details.logged_digest == digest);
     }
   }
+  if (!promotion.review.empty()) {
+    out.document("review", promotion.review);
+    out.text("review_digest", promotion::review_digest(promotion.review));
+  }
   out.key("steps");
   out.begin_array();
   for (const promotion::PromotionStep& step : details.steps) write_step(out, step);
@@ -212,12 +220,10 @@ std::string promotion_body(const promotion::Promotion& promotion, const Promotio
   out.begin_array();
   for (const promotion::PromotionCheck& check : details.checks) write_check(out, check, promotion);
   out.end_array();
-  const std::string values =
-      details.approvals.empty() ? std::string() : promotion::winner_values(promotion.evidence);
   out.key("approvals");
   out.begin_array();
   for (const promotion::PromotionApproval& approval : details.approvals)
-    write_approval_of_promotion(out, approval, promotion, values);
+    write_approval_of_promotion(out, approval, promotion);
   out.end_array();
   out.end_object();
   return std::move(out).take();
@@ -274,10 +280,13 @@ promotion::PromotionCheck parse_report_check(const Value& body) {
 }
 
 Decision parse_decision(const Value& body) {
-  refuse_unknown(body, {"reason", "commit"});
-  Decision out{.reason = body.text_or_empty("reason"), .commit = std::nullopt};
-  if (const auto commit = body.find("commit")) out.commit = commit_from(*commit);
-  return out;
+  refuse_unknown(body, {"reason"});
+  return {.reason = body.text_or_empty("reason")};
+}
+
+Decision parse_approval(const Value& body) {
+  refuse_unknown(body, {"reason", "review_digest"});
+  return {.reason = body.text_or_empty("reason"), .review_digest = body.at("review_digest").text()};
 }
 
 namespace {

@@ -44,10 +44,12 @@ promotion::PromotionCheck parse_report_check(const Value& body);
 
 struct Decision {
   std::string reason;
-  std::optional<CommitId> commit;  ///< the commit that was reviewed
+  std::string review_digest{};  ///< the review that is approved; "" = none was named
 };
-/// {"reason", "commit"}, both optional.
+/// {"reason"}, optional.
 Decision parse_decision(const Value& body);
+/// {"reason", "review_digest"}, the former optional.
+Decision parse_approval(const Value& body);
 
 // JSON bodies of gate policies and their verdicts.
 

@@ -48,17 +48,19 @@ def test_a_pull_request_from_proposal_to_merge(cli, reviewer, repo, rest):
     assert [item["id"] for item in cli.json("pr", "list", "--status", "closed")["items"]] == [pull]
     assert cli.json("pr", "reopen", pull)["status"] == "open"
 
-    cli.run("pr", "approve", pull, status=3)
+    head = repo.branch("dev").head.id
+    cli.run("pr", "approve", pull, "--commit", head, status=3)
     assert cli.reason("pr", "merge", pull, status=12) == "approval_required"
     cli.run("merge", "dev", "main", status=12)
-    given = reviewer.json("pr", "approve", pull, "--commit", "dev")
+    given = reviewer.json("pr", "approve", pull, "--commit", head)
     assert (given["user"], given["commit_id"]) == (reviewer.user, repo.branch("dev").head.id)
     assert f"{reviewer.user}\n" in cli.run("pr", "show", f"tarn://{repo.id}/{pull}").text
     reviewer.run("pr", "unapprove", pull)
     reviewer.run("pr", "unapprove", pull, status=4)
     cli.run("pr", "merge", pull, status=12)
-    reviewer.run("pr", "approve", pull)
-    reviewer.run("pr", "approve", pull, "--commit", "dev~1", status=6)
+    reviewer.run("pr", "approve", pull, status=2)
+    reviewer.run("pr", "approve", pull, "--commit", head)
+    reviewer.run("pr", "approve", pull, "--commit", repo.ref("dev~1").get_commit().id, status=6)
     merged = cli.json("pr", "merge", pull, "--meta", "ticket=7")
     assert merged["reference"] == repo.branch("main").head.id
     assert repo.branch("main").get_commit().metadata["ticket"] == "7"

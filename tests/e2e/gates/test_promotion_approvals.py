@@ -27,18 +27,19 @@ def test_an_approval_is_of_somebody_else(cli, repo, rest, tmp_path, tarn, auth, 
     assert how == "awaiting_approval" and id in waits.talk
     assert moved(before, state(rest, repo)) == []
     # The author's own does not count.
-    cli.run("promote", "approve", id, "-m", "mine")
+    cli.approve(id, "-m", "mine")
     cli.run("promote", "wait", id, "--timeout", "3s", status=12)
     reviewer = make_user(allow(["fs:*"], "*"))
     theirs = command.Cli(reviewer, tmp_path / "reviewer", repo.id)
     stranger = command.Cli(make_user(allow(["fs:Read*", "fs:List*"], "*")), tmp_path / "stranger", repo.id)
-    stranger.run("promote", "approve", id, status=3)
-    theirs.run("promote", "approve", id, "--commit", "main", status=6)
-    theirs.run("promote", "approve", id, "-m", "looks good", "--commit", "exp-1")
+    stranger.approve(id, status=3)
+    assert "--review" in theirs.run("promote", "approve", id, status=2).talk, "there is nobody to ask"
+    assert theirs.run("promote", "approve", id, "--review", "0" * 64, "-o", "json", status=6)
+    theirs.approve(id, "-m", "looks good")
     done = cli.json("promote", "wait", id, "--timeout", "60s")
     assert done["state"] == "promoted"
     assert [(a["user"], a["reason"]) for a in done["approvals"] if a["user"] == reviewer.name] == [(reviewer.name, "looks good")]
-    theirs.run("promote", "approve", id, status=6)
+    theirs.approve(id, status=6)
 
 
 @pytest.fixture
@@ -62,15 +63,15 @@ def waiting(cli, repo, rest, tmp_path, make_user):
 
 def test_after_the_last_approval_the_command_ends_with_the_promotion(waiting):
     id, (first, last) = waiting(count=2)
-    shown = first.json("promote", "approve", id)
+    shown = json.loads(first.approve(id, "-o", "json").text)
     assert shown["state"] == "awaiting_approval" and "1 of 2" in shown["message"], "it says at once what is still missing"
-    assert last.json("promote", "approve", id, "-m", "good")["state"] == "promoted"
+    assert json.loads(last.approve(id, "-m", "good", "-o", "json").text)["state"] == "promoted"
 
 
 def test_a_promotion_that_fails_after_the_last_approval_fails_the_command(waiting, receiver):
     receiver.answers["/no"] = 500
     id, (last,) = waiting(hook=webhook(receiver, "/no"))
-    ended = last.run("promote", "approve", id, status=13)
+    ended = last.approve(id, status=13)
     assert "failed" in ended.text and id in ended.talk and "hook" in ended.talk
     last.run("promote", "wait", id, status=13)
 
@@ -81,7 +82,7 @@ SLOW_SECONDS = 4
 def test_the_wait_after_the_last_approval_has_a_limit(waiting, receiver):
     receiver.delays["/slow"] = SLOW_SECONDS
     id, (last,) = waiting(hook=webhook(receiver, "/slow"))
-    ended = last.run("promote", "approve", id, "--timeout", "1s", status=8)
+    ended = last.approve(id, "--timeout", "1s", status=8)
     assert (
         "the approval was given" in ended.talk and f"tarn promote wait tarn://{last.environment['TARN_REPO']}/{id}" in ended.talk
     )
@@ -92,7 +93,7 @@ def test_an_interrupt_of_the_wait_after_the_last_approval_ends_the_wait_alone(wa
     receiver.delays["/slow"] = SLOW_SECONDS
     id, (last,) = waiting(hook=webhook(receiver, "/slow"))
     child = subprocess.Popen(
-        [servers.program("tarn"), "promote", "approve", id],
+        [servers.program("tarn"), "promote", "approve", id, "--review", last.json("promote", "show", id)["review_digest"]],
         env=last.environment,
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
@@ -119,9 +120,9 @@ def test_an_approval_is_of_nobody_who_made_a_commit_that_comes(cli, repo, rest, 
     candidate(repo, "exp-1", {"accuracy": 0.9, "loss": 0.1}, source="training")
     cli.run("promote", "exp-1", "--to", "main", "--wait", "--timeout", "3s", status=12)
     [(id, _)] = state(rest, repo)["promotions"]
-    command.Cli(pusher, tmp_path / "pusher", repo.id).run("promote", "approve", id)
+    command.Cli(pusher, tmp_path / "pusher", repo.id).approve(id)
     cli.run("promote", "wait", id, "--timeout", "3s", status=12)
-    command.Cli(reviewer, tmp_path / "reviewer", repo.id).run("promote", "approve", id)
+    command.Cli(reviewer, tmp_path / "reviewer", repo.id).approve(id)
     assert cli.json("promote", "wait", id, "--timeout", "60s")["state"] == "promoted"
     [judged] = json.loads(cli.run("promote", "evidence", id).text)["candidates"]
     assert judged["authors"] == sorted(["admin", pusher.name])
@@ -161,7 +162,7 @@ def test_a_candidate_that_moved_on_wants_a_new_approval(cli, repo, rest, tmp_pat
     both = [command.Cli(user, tmp_path / user.name, repo.id) for user in users]
     cli.run("promote", "exp-1", "--to", "main", "--wait", "--timeout", "3s", status=12)
     [(id, _)] = state(rest, repo)["promotions"]
-    both[0].run("promote", "approve", id)
+    both[0].approve(id)
     repo.branch("exp-1").object("artifacts/model.pkl").upload(data=b"a newer one")
     repo.branch("exp-1").commit("newer", metadata={"metric.accuracy": "0.95", "metric.loss": "0.1"})
     # The promotion notices by itself, long before it would look anyway, and the approval of the older commit is void.
@@ -172,5 +173,5 @@ def test_a_candidate_that_moved_on_wants_a_new_approval(cli, repo, rest, tmp_pat
     assert not any(approval["counts"] for approval in shown["approvals"])
     cli.run("promote", "wait", id, "--timeout", "1s", status=12)
     for reviewer in both:
-        reviewer.run("promote", "approve", id, "--commit", "exp-1")
+        reviewer.approve(id)
     assert cli.json("promote", "wait", id, "--timeout", "60s")["state"] == "promoted"

@@ -161,7 +161,11 @@ class FullWorld(World):
         approver = type(
             "Approver", (), {"url": tarn.url, "access_key": key["access_key_id"], "secret_key": key["secret_access_key"]}
         )
-        assert clients.Rest(approver)("POST", f"{self.base}/pulls/{pull['id']}/approvals").ok
+        assert clients.Rest(approver)(
+            "POST",
+            f"{self.base}/pulls/{pull['id']}/approvals",
+            json={"commit_id": self.done("GET", f"{self.base}/branches/dev")["commit_id"]},
+        ).ok
         promotion = self.done("POST", f"{self.base}/promotions", json={"candidates": ["dev"], "destination": "main"})
         verification = self.done("POST", f"{self.base}/verify", json={})
         self.rest("POST", f"{self.base}/branches/main/commits", json={"message": "m"}, headers={"Prefer": "wait=0"})

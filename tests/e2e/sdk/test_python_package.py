@@ -341,7 +341,10 @@ def test_checks_and_approvals_are_waited_for(package, tmp_path):
     with pytest.raises(package.ApprovalRequired, match="awaiting_approval"):
         promotion.wait(timeout=5)
     assert not promotion.ended
-    assert package.approve(None, promotion.id, "looks good").raw["approvals"][0]["reason"] == "looks good"
+    assert (
+        package.approve(None, promotion.id, "looks good", review=promotion.review_digest).raw["approvals"][0]["reason"]
+        == "looks good"
+    )
     assert promotion.wait(timeout=60).promoted
     with pytest.raises(ValueError, match="finite"):
         promotion.report_check("bench", metrics={"p95": math.nan})

@@ -115,7 +115,7 @@ def test_two_users_and_a_rule_that_wants_an_approval(tarn, repo, rest, reviewer,
     for merge, arguments in ((pulls.merge_pull_request, (repo.id, made)), (refs.merge_into_branch, (repo.id, "dev", "main"))):
         status, reason, message = failure(merge, *arguments)
         assert (status, reason) == (403, "approval_required") and "1 of 1" in message
-    own = rest("POST", f"{here}/approvals")
+    own = rest("POST", f"{here}/approvals", json={"commit_id": first})
     assert own.status_code == 403 and own.json()["code"] == "own_pull_request"
     # Nor does who added to the branch.
     repo.branch("side").create("dev")
@@ -125,7 +125,7 @@ def test_two_users_and_a_rule_that_wants_an_approval(tarn, repo, rest, reviewer,
     side = pulls.create_pull_request(
         repo.id, models.PullRequestCreation(title="t", source_branch="side", destination_branch="main")
     ).id
-    added = pusher("POST", f"/repositories/{repo.id}/pulls/{side}/approvals")
+    added = pusher("POST", f"/repositories/{repo.id}/pulls/{side}/approvals", json={"commit_id": repo.branch("side").head.id})
     assert added.status_code == 403 and added.json()["code"] == "own_commits"
 
     given = theirs("POST", f"{here}/approvals", json={"commit_id": first})
@@ -135,7 +135,8 @@ def test_two_users_and_a_rule_that_wants_an_approval(tarn, repo, rest, reviewer,
     assert rest("GET", f"{here}/approvals").json()["results"] == [approval]
     assert theirs("DELETE", f"{here}/approvals").status_code == 204
     assert theirs("DELETE", f"{here}/approvals").status_code == 404
-    assert theirs("POST", f"{here}/approvals").status_code == 201
+    assert theirs("POST", f"{here}/approvals").status_code == 400, "of what?"
+    assert theirs("POST", f"{here}/approvals", json={"commit_id": first}).status_code == 201
 
     second = commit(repo, "dev", "b")
     assert failure(pulls.merge_pull_request, repo.id, made)[1] == "approval_required"
@@ -160,7 +161,7 @@ def test_a_deleted_user_s_approval_counts_no_more(tarn, repo, rest, reviewer, au
         "POST", f"/repositories/{repo.id}/pulls", json={"title": "t", "source_branch": "dev", "destination_branch": "main"}
     ).json()["id"]
     here = f"/repositories/{repo.id}/pulls/{made}"
-    assert clients.Rest(reviewer)("POST", f"{here}/approvals").status_code == 201
+    assert clients.Rest(reviewer)("POST", f"{here}/approvals", json={"commit_id": repo.branch("dev").head.id}).status_code == 201
     auth.delete_user(reviewer.name)
     assert rest("GET", f"{here}/approvals").json()["results"] == []
     assert rest("PUT", f"{here}/merge").status_code == 403

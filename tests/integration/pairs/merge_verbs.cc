@@ -105,8 +105,9 @@ void open_pull(Scenario& s, Role) {
                                             .source = BranchName(kSide),
                                             .destination = kWorkBranch})
                .id;
-  versioning::approve_pull_request(*s.observer, s.repository(s.observer), s.pull, "ben",
-                                   std::nullopt);
+  versioning::approve_pull_request(
+      *s.observer, s.repository(s.observer), s.pull, "ben",
+      branch::get_branch(*s.observer, s.repository(s.observer), BranchName(kSide)).head);
 }
 
 Verb pull_merge_verb(std::string name, MergeKind kind) {

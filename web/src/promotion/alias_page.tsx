@@ -7,7 +7,7 @@ import { Button } from '@/ui/button';
 import { CopyAs, CopyButton } from '@/ui/copy_as';
 import { EmptyState, Loaded } from '@/ui/states';
 import { Badge, Time } from '@/ui/text';
-import { DecisionDialog } from './promotion_page';
+import { DecisionDialog } from './decision_dialog';
 import { aliasHistoryQuery, aliasesQuery, promotionQuery, promotionsKey } from './promotion_queries';
 import styles from './promotion.module.css';
 

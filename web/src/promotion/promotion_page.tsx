@@ -1,27 +1,21 @@
 import { useQuery } from '@tanstack/react-query';
 import { Link, getRouteApi, useNavigate } from '@tanstack/react-router';
 import { useState } from 'react';
-import { answer, api } from '@/api/client';
 import { resource, useMay } from '@/api/permissions';
 import { Button } from '@/ui/button';
 import { CopyAs, CopyButton } from '@/ui/copy_as';
-import { FormDialog } from '@/ui/dialog';
-import { Select, TextField } from '@/ui/field';
 import { counted } from '@/ui/format';
 import { Icon } from '@/ui/icon';
-import { shellWord } from '@/ui/snippets';
 import { Loaded } from '@/ui/states';
 import { Badge, Bytes, Name, Time } from '@/ui/text';
 import { type Evidence, evidenceOf, isOpen, stateKind, stateWords } from './evidence';
-import { isNumber } from './policy_document';
-import { forgetPromotions, type Promotion, promotionQuery } from './promotion_queries';
+import { CheckDialog, DecisionDialog, type Verb } from './decision_dialog';
+import { type Promotion, promotionQuery } from './promotion_queries';
 import { titleOf } from './promotions_page';
 import { Outcome, RulesTable, verdictOutcome } from './rules_table';
 import styles from './promotion.module.css';
 
 const route = getRouteApi('/signed-in/r/$repository/-/promotions/$promotion');
-
-type Verb = 'approve' | 'reject' | 'cancel' | 'rollback';
 
 /** The record of one promotion: what was asked, on what it was decided, by whom, and what came of it. */
 export function PromotionPage() {
@@ -108,7 +102,7 @@ function Record({ repository, promotion }: { repository: string; promotion: Prom
                   { label: 'Wait', text: `tarn promote wait ${promotion.id} --repo ${repository}` },
                   {
                     label: 'Approve',
-                    text: `tarn promote approve ${promotion.id} --repo ${repository}${promotion.winner?.commit ? ` --commit ${promotion.winner.commit}` : ''}`,
+                    text: `tarn promote approve ${promotion.id} --repo ${repository}${promotion.review_digest ? ` --review ${promotion.review_digest}` : ''}`,
                   },
                   { label: 'Reject', text: `tarn promote reject ${promotion.id} --repo ${repository} -m why` },
                   { label: 'Cancel', text: `tarn promote cancel ${promotion.id} --repo ${repository}` },
@@ -460,210 +454,5 @@ function Judgement({ repository, evidence, winner }: { repository: string; evide
         </div>
       </div>
     </section>
-  );
-}
-
-const verbs: Record<
-  Verb,
-  { title: string; action: (promotion: Promotion) => string; does: (promotion: Promotion) => string }
-> = {
-  approve: {
-    title: 'Approve',
-    action: (promotion) => (promotion.undoes ? 'Approve the rollback' : `Approve ${promotion.winner?.ref ?? ''}`),
-    does: (promotion) =>
-      promotion.undoes
-        ? 'With enough approvals the rollback is carried out.'
-        : `With enough approvals ${promotion.winner?.ref} is merged into ${promotion.destination}. ` +
-          `The approval counts for commit ${promotion.winner?.commit?.slice(0, 12)} alone.`,
-  },
-  reject: {
-    title: 'Reject',
-    action: () => 'Reject',
-    does: (promotion) => `The promotion ends; ${promotion.destination} and its alias stay as they are.`,
-  },
-  cancel: {
-    title: 'Cancel promotion',
-    action: () => 'Cancel promotion',
-    does: (promotion) => `The promotion ends; ${promotion.destination} and its alias stay as they are.`,
-  },
-  rollback: {
-    title: 'Roll back',
-    action: (promotion) => `Roll back ${promotion.destination}`,
-    does: (promotion) => {
-      const before = promotion.champion?.slice(0, 12) || 'nothing: there was no champion before';
-      const alias = promotion.alias ? `, and moves @${promotion.alias} back to ${before}` : '';
-      return (
-        `Makes a commit on ${promotion.destination} that reverts ${promotion.result?.slice(0, 12)}${alias}. ` +
-        'If later commits changed the same paths, it lists them and changes nothing.'
-      );
-    },
-  },
-};
-
-/** A decision with its reason; the approved commit is the one that this page shows. */
-export function DecisionDialog({
-  repository,
-  promotion,
-  verb,
-  onClose,
-}: {
-  repository: string;
-  promotion: Promotion;
-  verb: Verb;
-  onClose: () => void;
-}) {
-  const navigate = useNavigate();
-  const [reason, setReason] = useState('');
-  const texts = verbs[verb];
-  return (
-    <FormDialog
-      title={texts.title}
-      isOpen
-      onClose={onClose}
-      danger={verb !== 'approve'}
-      action={texts.action(promotion)}
-      onSubmit={async () => {
-        const init = {
-          params: { path: { repository, promotion: promotion.id } },
-          body: {
-            ...(reason ? { reason } : {}),
-            ...(verb === 'approve' && promotion.winner?.commit ? { commit: promotion.winner.commit } : {}),
-          },
-        };
-        const call =
-          verb === 'approve'
-            ? api.POST('/repositories/{repository}/promotions/{promotion}:approve', init)
-            : verb === 'reject'
-              ? api.POST('/repositories/{repository}/promotions/{promotion}:reject', init)
-              : verb === 'cancel'
-                ? api.POST('/repositories/{repository}/promotions/{promotion}:cancel', init)
-                : api.POST('/repositories/{repository}/promotions/{promotion}:rollback', init);
-        const answered = await answer(call);
-        forgetPromotions(repository);
-        if (verb === 'rollback')
-          void navigate({
-            to: '/r/$repository/-/promotions/$promotion',
-            params: { repository, promotion: answered.id },
-          });
-      }}
-    >
-      <p>{texts.does(promotion)}</p>
-      {verb === 'rollback' && promotion.result && (
-        <p>
-          <Link to="/r/$repository/-/commits/$commit" params={{ repository, commit: promotion.result }} target="_blank">
-            The changes that it takes back
-          </Link>
-        </p>
-      )}
-      <TextField label="Reason" value={reason} onChange={setReason} rows={3} placeholder="It is kept in the record" />
-      <Command
-        of={[
-          'promote',
-          verb,
-          promotion.id,
-          '--repo',
-          repository,
-          ...(verb === 'approve' && promotion.winner?.commit ? ['--commit', promotion.winner.commit] : []),
-          ...(reason ? ['-m', reason] : []),
-        ]}
-      />
-    </FormDialog>
-  );
-}
-
-/** The line of `tarn` that does what the dialog does. */
-function Command({ of }: { of: string[] }) {
-  const command = ['tarn', ...of].map(shellWord).join(' ');
-  return (
-    <p className={styles.command}>
-      <code>{command}</code>
-      <CopyButton text={command} label="Copy command" />
-    </p>
-  );
-}
-
-function CheckDialog({
-  repository,
-  promotion,
-  check,
-  commit,
-  onClose,
-}: {
-  repository: string;
-  promotion: Promotion;
-  check: string;
-  commit: string;
-  onClose: () => void;
-}) {
-  const [name, setName] = useState(check);
-  const [status, setStatus] = useState<'success' | 'failure' | 'pending'>('success');
-  const [metrics, setMetrics] = useState('');
-  const pairs = metrics
-    .split(/[\s,]+/)
-    .filter(Boolean)
-    .map((word) => word.split('='));
-  const wrong = pairs.find(([key, value]) => !key || value === undefined || !isNumber(value));
-  return (
-    <FormDialog
-      title="Report a check"
-      isOpen
-      onClose={onClose}
-      action="Report"
-      refused={!name ? 'Name the check' : wrong ? 'Metrics are name=number' : undefined}
-      onSubmit={async () => {
-        await answer(
-          api.POST('/repositories/{repository}/promotions/{promotion}/checks/{check}', {
-            params: { path: { repository, promotion: promotion.id, check: name } },
-            body: {
-              commit,
-              status,
-              ...(pairs.length > 0
-                ? { metrics: Object.fromEntries(pairs.map(([key, value]) => [key!, Number(value)])) }
-                : {}),
-            },
-          }),
-        );
-        forgetPromotions(repository);
-      }}
-    >
-      <p>
-        What a check found about <span className="mono">{commit.slice(0, 12)}</span>. It counts for no other commit.
-      </p>
-      <TextField label="Check" value={name} onChange={setName} mono />
-      <Select
-        label="Result"
-        value={status}
-        onChange={setStatus}
-        options={[
-          { value: 'success', label: 'Success' },
-          { value: 'failure', label: 'Failure' },
-          { value: 'pending', label: 'Running' },
-        ]}
-      />
-      <TextField
-        label="Metrics"
-        value={metrics}
-        onChange={setMetrics}
-        mono
-        placeholder="p95_latency_ms=80"
-        help="name=number, separated by spaces"
-        error={wrong ? 'Each must be name=number' : undefined}
-      />
-      <Command
-        of={[
-          'promote',
-          'check',
-          promotion.id,
-          name,
-          '--repo',
-          repository,
-          '--commit',
-          commit,
-          '--status',
-          status,
-          ...(wrong ? [] : pairs.flatMap((pair) => ['--metric', pair.join('=')])),
-        ]}
-      />
-    </FormDialog>
   );
 }

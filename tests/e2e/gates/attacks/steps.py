@@ -247,30 +247,39 @@ def keep_result(stage):
         stage.keep("result", done["result"])
 
 
-def say(stage, who, verb, members):
+def say(stage, who, verb, *words, **members):
     """Approve, reject, cancel: of the last promotion."""
     id = stage.promotions[-1]
     if stage.way == "tarn":
-        words = ["--commit", members["commit"]] if "commit" in members else []
         stage.tarn(who, "promote", verb, id, *words, "-o", "json")
     else:
         stage.ask(who, "POST", f"/promotions/{id}:{verb}", json=members)
     stage.settled(id)
 
 
+NO_REVIEW = "0" * 64
+
+
 @step_over("rest", "tarn")
-def approve(stage, who, **members):
-    say(stage, who, "approve", members)
+def approve(stage, who, review=None):
+    """review: its digest; without it what the promotion shows now."""
+    shown = stage.promotion(stage.promotions[-1]).get("review_digest", NO_REVIEW) if review is None else review
+    say(stage, who, "approve", "--review", shown, review_digest=shown)
+
+
+@step
+def keep_review(stage, who, name):
+    stage.keep(name, stage.promotion(stage.promotions[-1])["review_digest"])
 
 
 @step_over("rest", "tarn")
 def reject(stage, who, **members):
-    say(stage, who, "reject", members)
+    say(stage, who, "reject", **members)
 
 
 @step_over("rest", "tarn")
-def cancel(stage, who, **members):
-    say(stage, who, "cancel", members)
+def cancel(stage, who):
+    say(stage, who, "cancel")
 
 
 @step_over("rest", "tarn")

@@ -2,12 +2,14 @@
 
 from attack import ACCURACY, Attack, Seen, gate, test_attack, test_honest  # noqa: F401
 from steps import (
+    NO_REVIEW,
     another_key,
     approve,
     ask,
     branch,
     cancel,
     commit,
+    keep_review,
     log_run,
     merge,
     must,
@@ -159,15 +161,35 @@ ATTACKS = [
         TWO,
         before=WAITING,
     ),
-    Attack("an_approval_of_another_commit", "reviewer", (approve(commit="<base>"),), not_taken(409), ONE, before=WAITING),
+    Attack(
+        "an_approval_of_nothing_that_was_shown", "reviewer", (approve(review=NO_REVIEW),), not_taken(409), ONE, before=WAITING
+    ),
+    Attack("an_approval_without_looking", "reviewer", (approve(review=""),), not_taken(400), ONE, before=WAITING),
+    Attack(
+        "a_loser_that_overtakes_after_the_look",
+        "dev",
+        (
+            write("exp-b", "artifacts/model.pkl", "worse"),
+            commit("exp-b", {"metric.accuracy": "0.99"}),
+            wait_until_noticed("exp-b"),
+            approve(review="<shown>", by="reviewer"),
+        ),
+        not_taken(409),
+        ONE,
+        before=(
+            train("exp-a", 0.9, by="dev"),
+            train("exp-b", 0.8, by="dev"),
+            promote("exp-*", by="dev2"),
+            keep_review("shown"),
+        ),
+    ),
     Attack(
         "an_approval_of_the_commit_before",
         "reviewer",
-        (*NEWER, approve(commit="<seen>")),
-        Seen(status=(200, 409), state="awaiting_approval", code="approval_required"),
+        (*NEWER, approve(review="<seen>")),
+        Seen(status=409, state="awaiting_approval", code="approval_required"),
         TWO,
-        before=CANDIDATE
-        + (must("GET", "/branches/exp-bad", keep="seen", member="commit_id", by="dev"), promote("exp-bad", by="dev2")),
+        before=WAITING + (keep_review("seen"),),
     ),
     Attack(
         "both_approvals_were_of_another_candidate",
@@ -221,7 +243,7 @@ ATTACKS = [
     Attack(
         "an_approval_of_a_pull_request",
         "reviewer",
-        (ask("POST", "/pulls/<pull>/approvals"), wait_until_settled()),
+        (ask("POST", "/pulls/<pull>/approvals", json={"commit_id": "<exp-bad>"}), wait_until_settled()),
         WAITS,
         ONE,
         before=WAITING
@@ -385,7 +407,7 @@ ATTACKS = [
     Attack(
         "an_approval_of_no_promotion",
         "reviewer",
-        (ask("POST", "/promotions/00000000000000000000:approve"),),
+        (ask("POST", "/promotions/00000000000000000000:approve", json={"review_digest": NO_REVIEW}),),
         not_taken(404),
         ONE,
         before=WAITING,
@@ -398,12 +420,12 @@ ATTACKS = [
 HONEST = [
     Attack("one_approves", "reviewer", (approve(), wait_until_settled()), GOOD_WINS, ONE, before=GOOD),
     Attack(
-        "one_approves_the_commit_seen",
+        "one_approves_the_review_seen",
         "reviewer",
-        (approve(commit="<exp-good>"), wait_until_settled()),
+        (approve(review="<seen>"), wait_until_settled()),
         GOOD_WINS,
         ONE,
-        before=GOOD,
+        before=GOOD + (keep_review("seen"),),
     ),
     Attack("two_approve", "reviewer", (approve(), approve(by="reviewer2")), GOOD_WINS, TWO, before=GOOD),
     Attack(
