@@ -69,6 +69,8 @@ Json checks_json(const GateCandidate& candidate) {
     item["reporter"] = check.reporter;
     item["metrics"] = metrics_json(check.metrics);
     item["counts"] = check.commit == candidate.facts.commit;
+    if (!check.supersedes.empty()) item["supersedes"] = check.supersedes;
+    item["promotion"] = check.promotion;
     out.push_back(std::move(item));
   }
   return out;

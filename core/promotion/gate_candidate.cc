@@ -39,17 +39,22 @@ std::vector<Metric> metrics_of(const GatePolicy& policy, const GateCandidate& ca
 }
 
 const CheckResult* find_check(const GateCandidate& candidate, const std::string& name) {
-  std::map<std::string, const CheckResult*> last_of;
+  const std::string& objects = candidate.objects.required_digest;
+  std::map<std::string, const CheckResult*> failure_of;
   const CheckResult* found = nullptr;
   for (const CheckResult& check : candidate.checks) {
-    if (check.name != name || check.commit != candidate.facts.commit) continue;
-    last_of[check.reporter] = &check;
-    found = &check;
+    if (check.name != name) continue;
+    const bool of_commit = check.commit == candidate.facts.commit;
+    if (!of_commit && (objects.empty() || check.objects != objects)) continue;
+    if (check.status == CheckStatus::kFailure) {
+      failure_of[check.reporter] = &check;
+    } else if (!check.supersedes.empty()) {
+      // A report without a reason never takes a failure back, whatever order the reports are in.
+      failure_of.erase(check.reporter);
+    }
+    if (of_commit) found = &check;
   }
-  for (const auto& [reporter, last] : last_of) {
-    if (last->status == CheckStatus::kFailure) return last;
-  }
-  return found;
+  return failure_of.empty() ? found : failure_of.begin()->second;
 }
 
 bool check_may_bring(const GatePolicy& policy, const GateCandidate& candidate,

@@ -25,6 +25,9 @@ struct CheckResult {
   std::string url{};
   std::vector<Metric> metrics{};  ///< origin and source do not matter; they count on success
   std::string reporter{};
+  std::string supersedes{};  ///< why an earlier failure of the reporter does not stand
+  std::string objects{};     ///< ObjectFacts::required_digest of the commit
+  std::string promotion{};   ///< id of the promotion that it was reported to
 };
 
 struct GateApproval {
@@ -109,8 +112,9 @@ struct GateCandidate {
 /// The values of a candidate including those of its required checks. Other checks do not count,
 /// because anybody may report them.
 std::vector<Metric> metrics_of(const GatePolicy& policy, const GateCandidate& candidate);
-/// The report about the candidate's commit under this name that counts: a failure that its reporter
-/// has not superseded, else the latest; nullptr when there is no report.
+/// The report under this name that counts: a failure that its reporter has not superseded, about
+/// the candidate's commit or about another with the same required objects, else the latest about
+/// the commit; nullptr when there is none.
 const CheckResult* find_check(const GateCandidate& candidate, const std::string& name);
 /// Whether a required check that may report the metric has not ended.
 bool check_may_bring(const GatePolicy& policy, const GateCandidate& candidate,

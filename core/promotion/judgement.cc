@@ -109,7 +109,10 @@ std::vector<CheckResult> results_of(const std::vector<PromotionCheck>& checks) {
                    .status = check.status,
                    .url = check.url,
                    .metrics = metrics_of(check),
-                   .reporter = check.reporter});
+                   .reporter = check.reporter,
+                   .supersedes = check.supersedes,
+                   .objects = check.objects,
+                   .promotion = check.promotion});
   }
   return out;
 }
@@ -120,6 +123,21 @@ std::optional<CommitId> champion_of(branch::Engine& engine, const Repository& re
   const auto found = engine.aliases.find(repository.id, AliasName(alias));
   if (!found) return std::nullopt;
   return found->commit;
+}
+
+std::vector<CommitId> commits_of(const std::vector<GateCandidate>& candidates) {
+  std::vector<CommitId> out;
+  for (const GateCandidate& candidate : candidates) out.push_back(candidate.facts.commit);
+  return out;
+}
+
+std::vector<std::string> objects_of(const std::vector<GateCandidate>& candidates) {
+  std::vector<std::string> out;
+  for (const GateCandidate& candidate : candidates) {
+    if (!candidate.objects.required_digest.empty())
+      out.push_back(candidate.objects.required_digest);
+  }
+  return out;
 }
 
 /// Assigns ranks; returns the winner.
@@ -237,8 +255,7 @@ namespace {
 
 /// The champion may move while the rest is read.
 Judgement judge_once(branch::Engine& engine, const Repository& repository,
-                     const Promotion& promotion, const std::vector<PromotionCheck>& checks,
-                     const std::vector<PromotionApproval>& approvals,
+                     const Promotion& promotion, const std::vector<PromotionApproval>& approvals,
                      const RefusedCandidates& refused) {
   const PromotionRequest& request = promotion.request;
   Judgement out;
@@ -262,7 +279,10 @@ Judgement judge_once(branch::Engine& engine, const Repository& repository,
   if (request.method == PromotionMethod::kReplacePaths) replaced.emplace(request.paths);
   std::vector<GateCandidate> candidates = gate_candidates(engine, repository, out.policy, out.head,
                                                           named, replaced ? &*replaced : nullptr);
-  const std::vector<CheckResult> results = results_of(checks);
+  const std::vector<CheckResult> results =
+      results_of(PromotionStore(engine.pool, engine.clock)
+                     .reports(repository.id, request.destination, promotion.id,
+                              commits_of(candidates), objects_of(candidates)));
   const std::vector<GateApproval> votes = votes_of(engine, repository, promotion, approvals);
   const ReviewContext review{.promotion = promotion.id,
                              .destination = out.destination.name,
@@ -335,10 +355,9 @@ Judgement judge_once(branch::Engine& engine, const Repository& repository,
 }  // namespace
 
 Judgement judge(branch::Engine& engine, const Repository& repository, const Promotion& promotion,
-                const std::vector<PromotionCheck>& checks,
                 const std::vector<PromotionApproval>& approvals, const RefusedCandidates& refused) {
   for (int attempt = 0; attempt < kJudgeAttemptsMax; ++attempt) {
-    Judgement out = judge_once(engine, repository, promotion, checks, approvals, refused);
+    Judgement out = judge_once(engine, repository, promotion, approvals, refused);
     const std::string alias = promoted_alias(out.policy, promotion.request);
     if (champion_of(engine, repository, alias) == out.champion) return out;
   }
@@ -373,7 +392,7 @@ PromotionPreview judge_request(branch::Engine& engine, const Repository& reposit
   branch::check_writable(engine, repository, /*force=*/false);
   RefusedCandidates refused;
   for (;;) {
-    Judgement judgement = judge(engine, repository, promotion, {}, {}, refused);
+    Judgement judgement = judge(engine, repository, promotion, {}, refused);
     if (!judgement.winner) return {std::move(judgement.evidence), std::nullopt};
     const GateCandidate& winner = judgement.candidates[*judgement.winner].candidate;
     const CommitId& commit = winner.facts.commit;

@@ -65,7 +65,6 @@ constexpr int kJudgeAttemptsMax = 100;
 /// one is allowed; "method_refused"; "too_many_candidates": kPromotionBranchesSeenMax);
 /// unavailable (kJudgeAttemptsMax).
 Judgement judge(branch::Engine& engine, const Repository& repository, const Promotion& promotion,
-                const std::vector<PromotionCheck>& checks,
                 const std::vector<PromotionApproval>& approvals, const RefusedCandidates& refused);
 
 /// The approvals, each with the reason why it is void if its user is gone or has lost the

@@ -162,6 +162,8 @@ struct PromotionCheck {
   std::string reporter{};
   Instant at{};
   std::string supersedes{};  ///< why an earlier failure no longer counts; "" = there was none
+  std::string objects{};     ///< ObjectFacts::required_digest of the commit, set by the server
+  std::string promotion{};   ///< id of the promotion that it was reported to, set by the server
 };
 /// Throws invalid_argument: name, url or metrics past their limits.
 void check_promotion_check(const PromotionCheck& check);

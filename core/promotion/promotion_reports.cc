@@ -15,19 +15,33 @@ constexpr db::Query kNote{"promotions_note_said", R"sql(
   UPDATE promotions SET reports = reports + 1, due_at = clock_timestamp()
   WHERE repo_id = $1 AND promotion_id = $2 AND due_at IS NOT NULL)sql"};
 
+// In a fixed order: two reports may wake the same promotions at once.
 constexpr db::Query kWakeAll{"promotions_wake_all", R"sql(
-  UPDATE promotions SET reports = reports + 1, due_at = clock_timestamp()
-  WHERE repo_id = $1 AND destination = $2 AND due_at IS NOT NULL)sql"};
+  WITH open AS (
+    SELECT repo_id, promotion_id FROM promotions WHERE repo_id = $1 AND destination = $2 AND due_at IS NOT NULL
+    ORDER BY promotion_id FOR UPDATE)
+  UPDATE promotions p SET reports = reports + 1, due_at = clock_timestamp()
+  FROM open WHERE p.repo_id = open.repo_id AND p.promotion_id = open.promotion_id)sql"};
 
 constexpr db::Query kInsertCheck{"promotions_insert_check", R"sql(
   INSERT INTO promotion_checks (repo_id, promotion_id, name, commit_id, number, status, url, metrics, reporter, at_ms,
-                                supersedes)
-  SELECT $1, $2, $3, $4, coalesce(max(number), 0) + 1, $5, $6, $7, $8, $9, $10 FROM promotion_checks
+                                supersedes, objects)
+  SELECT $1, $2, $3, $4, coalesce(max(number), 0) + 1, $5, $6, $7, $8, $9, $10, $11 FROM promotion_checks
   WHERE repo_id = $1 AND promotion_id = $2 AND name = $3 AND commit_id = $4)sql"};
 
 constexpr db::Query kSelectChecks{"promotions_select_checks", R"sql(
-  SELECT name, commit_id, status, url, metrics, reporter, at_ms, supersedes FROM promotion_checks
+  SELECT name, commit_id, status, url, metrics, reporter, at_ms, supersedes, objects, promotion_id FROM promotion_checks
   WHERE repo_id = $1 AND promotion_id = $2 ORDER BY name, commit_id, number)sql"};
+
+// Indexes promotion_checks_by_commit and promotion_checks_by_objects. Failures come before the
+// limit.
+constexpr db::Query kSelectReports{"promotions_select_reports", R"sql(
+  SELECT name, commit_id, status, url, metrics, reporter, at_ms, supersedes, objects, promotion_id FROM (
+    SELECT c.* FROM promotion_checks c JOIN promotions p USING (repo_id, promotion_id)
+    WHERE c.repo_id = $1 AND p.destination = $2
+      AND (c.promotion_id = $3 OR c.commit_id = ANY ($4) OR (c.objects <> '' AND c.objects = ANY ($5)))
+    ORDER BY c.status = 'failure' DESC, c.supersedes <> '' DESC, c.at_ms DESC LIMIT $6) latest
+  ORDER BY name, at_ms, commit_id, number)sql"};
 
 // Index promotions_rejected. The last step is the terminal state.
 constexpr db::Query kSelectRejections{"promotions_select_rejections", R"sql(
@@ -84,7 +98,18 @@ std::map<std::string, double> metrics_from(const std::vector<std::string>& array
 
 std::vector<PromotionCheck> checks_from(const db::Rows& rows) {
   struct Column {
-    enum : int { kName, kCommitId, kStatus, kUrl, kMetrics, kReporter, kAtMs, kSupersedes };
+    enum : int {
+      kName,
+      kCommitId,
+      kStatus,
+      kUrl,
+      kMetrics,
+      kReporter,
+      kAtMs,
+      kSupersedes,
+      kObjects,
+      kPromotionId
+    };
   };
   std::vector<PromotionCheck> out;
   for (size_t row = 0; row < rows.size(); ++row) {
@@ -95,7 +120,9 @@ std::vector<PromotionCheck> checks_from(const db::Rows& rows) {
                    .metrics = metrics_from(rows.strings(row, Column::kMetrics)),
                    .reporter = std::string(rows.text(row, Column::kReporter)),
                    .at = from_millis(rows.integer(row, Column::kAtMs)),
-                   .supersedes = std::string(rows.text(row, Column::kSupersedes))});
+                   .supersedes = std::string(rows.text(row, Column::kSupersedes)),
+                   .objects = std::string(rows.text(row, Column::kObjects)),
+                   .promotion = std::string(rows.text(row, Column::kPromotionId))});
   }
   return out;
 }
@@ -121,29 +148,54 @@ bool says_the_same(const PromotionCheck& a, const PromotionCheck& b) {
 }  // namespace
 
 PromotionStore::ReportOutcome PromotionStore::report_check(RepositoryId repository,
-                                                           std::string_view id,
+                                                           const Promotion& promotion,
                                                            const PromotionCheck& check) {
   return pool_.transaction([&](db::Connection& connection) {
     const int32_t repo = static_cast<int32_t>(repository);
-    // The row lock serialises the reports of one promotion, so the state that is read stays valid.
-    if (connection.run(kNote, {repo, id}).affected() != 1) return ReportOutcome::kEnded;
-    const std::vector<PromotionCheck> reports =
-        checks_from(connection.run(kSelectChecks, {repo, id}));
+    // The row locks serialise the reports of one promotion, so the state that is read stays valid.
+    // A promotion that is being published with an older judgement is judged again.
+    connection.run(kWakeAll, {repo, promotion.request.destination.str()});
+    const bool open = connection.run(kNote, {repo, promotion.id}).affected() == 1;
+    const std::vector<PromotionCheck> reports = checks_from(
+        connection.run(kSelectReports, {repo, promotion.request.destination.str(), promotion.id,
+                                        meta::bytes_of(std::span(&check.commit, 1)),
+                                        std::vector<std::string>{check.objects}, kReportsMax}));
     const PromotionCheck* last = nullptr;
     std::map<std::string, CheckStatus> reported;  // by each reporter
+    size_t here = 0;
     for (const PromotionCheck& report : reports) {
-      if (report.name != check.name || report.commit != check.commit) continue;
-      last = &report;
+      here += report.promotion == promotion.id;
+      if (report.name != check.name) continue;
+      const bool of_commit = report.commit == check.commit;
+      if (!of_commit && (check.objects.empty() || report.objects != check.objects)) continue;
+      if (of_commit && report.promotion == promotion.id) last = &report;
       reported[report.reporter] = report.status;
     }
     if (last != nullptr && says_the_same(*last, check)) return ReportOutcome::kDone;
+    // A failure outlives its promotion, so its reporter may take it back there.
+    const auto own = reported.find(check.reporter);
+    const bool takes_back =
+        !check.supersedes.empty() && own != reported.end() && own->second == CheckStatus::kFailure;
+    if (!open && !takes_back) return ReportOutcome::kEnded;
     if (failure_stands(reported, check)) return ReportOutcome::kFailureStands;
-    if (reports.size() >= kPromotionChecksMax) return ReportOutcome::kTooMany;
-    connection.run(kInsertCheck, {repo, id, check.name, db::Bytes{view_of(check.commit)},
-                                  name_of(check.status), check.url, metrics_to_array(check.metrics),
-                                  check.reporter, to_millis(check.at), check.supersedes});
+    if (here >= kPromotionChecksMax) return ReportOutcome::kTooMany;
+    connection.run(kInsertCheck,
+                   {repo, promotion.id, check.name, db::Bytes{view_of(check.commit)},
+                    name_of(check.status), check.url, metrics_to_array(check.metrics),
+                    check.reporter, to_millis(check.at), check.supersedes, check.objects});
     return ReportOutcome::kDone;
   });
+}
+
+std::vector<PromotionCheck> PromotionStore::reports(RepositoryId repository,
+                                                    const BranchName& destination,
+                                                    std::string_view id,
+                                                    std::span<const CommitId> commits,
+                                                    const std::vector<std::string>& objects) {
+  return checks_from(pool_.run(kSelectReports,
+                               {static_cast<int32_t>(repository), destination.str(), id,
+                                meta::bytes_of(commits), objects, kReportsMax},
+                               db::Pool::Retry::kRead));
 }
 
 std::vector<PromotionCheck> PromotionStore::checks(RepositoryId repository, std::string_view id) {

@@ -182,9 +182,8 @@ class PromotionRun {
       if (!begin_round()) return kLeave;
     }
     fault_point("promotion.comparing");
-    const Judgement judgement =
-        judge(engine_, repository_, promotion_, rows_.checks(repository_.id, promotion_.id),
-              rows_.approvals(repository_.id, promotion_.id), refused_);
+    const Judgement judgement = judge(engine_, repository_, promotion_,
+                                      rows_.approvals(repository_.id, promotion_.id), refused_);
     promotion_.candidates = judgement.pinned;
     promotion_.champion = judgement.champion;
     promotion_.policy_version = judgement.version.version;

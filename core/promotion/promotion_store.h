@@ -118,15 +118,23 @@ class PromotionStore {
 
   enum class ReportOutcome {
     kDone,
-    kEnded,          ///< the promotion has
+    kEnded,          ///< the promotion has, and it takes back no failure
     kFailureStands,  ///< only its reporter may supersede a failure, with a reason
     kTooMany,        ///< kPromotionChecksMax
   };
-  /// Adds a report to those of the name and commit, unless it repeats the last of them.
-  ReportOutcome report_check(RepositoryId repository, std::string_view id,
+  /// Adds a report to those of the name and commit, unless it repeats the last of them, and makes
+  /// all open promotions of the branch due.
+  ReportOutcome report_check(RepositoryId repository, const Promotion& promotion,
                              const PromotionCheck& check);
-  /// All reports, by name, commit and number; find_check says which one counts.
+  /// All reports to one promotion, by name, commit and number.
   std::vector<PromotionCheck> checks(RepositoryId repository, std::string_view id);
+  /// All reports to promotions of the branch that may count in this one, by name and age: its own,
+  /// and those about the commits or about commits with these required objects, the latest
+  /// kReportsMax of them. find_check says which one counts.
+  std::vector<PromotionCheck> reports(RepositoryId repository, const BranchName& destination,
+                                      std::string_view id, std::span<const CommitId> commits,
+                                      const std::vector<std::string>& objects);
+  static constexpr int64_t kReportsMax = 10'000;
   /// Replaces an earlier approval of the user. false: the promotion has ended, or there is no such
   /// user.
   bool approve(RepositoryId repository, std::string_view id, const PromotionApproval& approval);

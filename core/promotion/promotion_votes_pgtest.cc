@@ -153,6 +153,63 @@ TEST_F(PromotionVotes, AnotherReporterCannotSupersedeAFailure) {
   EXPECT_EQ(how(id), "rejected gate_failed");
 }
 
+/// Each try once succeeded where the failure had been forgotten.
+TEST_F(PromotionVotes, FailureIsRememberedInLaterPromotions) {
+  apply_policy(std::string(kPolicy) +
+               "checks: {required: [bench], timeout: 2h}\nobjects: {required: ['artifacts/**']}\n");
+  const CommitId commit = candidate("exp-a", "0.9");
+  const std::string first = create(request_of({"exp-a"}));
+  work();
+  EXPECT_EQ(report(first, check(commit, CheckStatus::kFailure, "bench")), "rejected gate_failed");
+  EXPECT_EQ(outcome(promote({"exp-a"})), "rejected gate_failed") << "the same commit again";
+  engine.branch(repo, "exp-again", to_text(commit));
+  EXPECT_EQ(outcome(promote({"exp-again"})), "rejected gate_failed") << "under another name";
+  engine.put(repo, "exp-a", "notes", "1");
+  versioning::CommitRequest again;
+  again.metadata["metric.accuracy"] = "0.9";
+  const CommitId later = versioning::commit_branch(*engine, repo, BranchName("exp-a"), again).id;
+  EXPECT_EQ(outcome(promote({"exp-a"})), "rejected gate_failed") << "the same model";
+  PromotionCheck success = check(commit, CheckStatus::kSuccess, "bench");
+  const auto refused = [&] {
+    return reason_of([&] { report_check(*engine, repo, first, success); });
+  };
+  EXPECT_EQ(refused(), "promotion_ended");
+  success.supersedes = "the machine was out of memory";
+  success.reporter = "dana";
+  EXPECT_EQ(refused(), "promotion_ended") << "the failure is another's";
+  success.reporter = "gpu";
+  EXPECT_EQ(refused(), "done");
+  EXPECT_EQ(how(first), "rejected gate_failed") << "it stays as it ended";
+  const std::string id = create(request_of({"exp-a"}));
+  work();
+  EXPECT_EQ(how(id), "gates_running check_pending") << "success is of the other commit";
+  EXPECT_EQ(report(id, check(later, CheckStatus::kSuccess, "bench")), "promoted");
+  const Promotion done = get_promotion(*engine, repo, id);
+  EXPECT_NE(done.evidence.find(str_cat("\"promotion\":\"", first)), std::string::npos)
+      << "the earlier try is in the evidence";
+}
+
+TEST_F(PromotionVotes, AnotherModelIsCheckedAnew) {
+  apply_policy(std::string(kPolicy) +
+               "checks: {required: [bench], timeout: 2h}\nobjects: {required: ['artifacts/**']}\n");
+  const CommitId commit = candidate("exp-a", "0.9");
+  const std::string first = create(request_of({"exp-a"}));
+  work();
+  EXPECT_EQ(report(first, check(commit, CheckStatus::kFailure, "bench")), "rejected gate_failed");
+  train("exp-a", "0.91");
+  EXPECT_EQ(outcome(promote({"exp-a"})), "gates_running check_pending");
+}
+
+TEST_F(PromotionVotes, ReportToAnotherPromotionOfTheCommitCounts) {
+  apply_policy(std::string(kPolicy) + "checks: {required: [bench], timeout: 2h}\n");
+  const CommitId commit = candidate("exp-a", "0.9");
+  const std::string one = create(request_of({"exp-a"}));
+  const std::string other = create(request_of({"exp-a"}));
+  work();
+  EXPECT_EQ(report(one, check(commit, CheckStatus::kFailure, "bench")), "rejected gate_failed");
+  EXPECT_EQ(how(other), "rejected gate_failed");
+}
+
 TEST_F(PromotionVotes, ARejectionIsRemembered) {
   apply_policy(std::string(kPolicy) + "approvals: {count: 1}\n");
   candidate("exp-a", "0.9");

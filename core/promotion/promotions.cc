@@ -18,6 +18,7 @@
 #include "core/promotion/gate_policies.h"
 #include "core/promotion/judgement.h"
 #include "core/promotion/promotion_store.h"
+#include "core/promotion/required_objects.h"
 #include "core/promotion/review.h"
 
 namespace tarn::promotion {
@@ -143,6 +144,21 @@ PromotionRecord get_promotion_record(branch::Engine& engine, const Repository& r
   return out;
 }
 
+namespace {
+
+/// The digest of the objects that the promotion's policy requires, in the commit; "" = none.
+std::string required_objects_of(branch::Engine& engine, const Repository& repository,
+                                const Promotion& promotion, const CommitId& id) {
+  const auto version = GatePolicyStore(engine.pool).find(repository.id, promotion.policy);
+  const auto commit = engine.commits.find(repository.id, id);
+  if (!version || !commit) return "";
+  ObjectFacts facts;
+  find_required(engine.nodes, policy_of(*version).objects, commit->root, facts);
+  return facts.required_digest;
+}
+
+}  // namespace
+
 void report_check(branch::Engine& engine, const Repository& repository, std::string_view id,
                   const PromotionCheck& check) {
   check_promotion_check(check);
@@ -150,8 +166,9 @@ void report_check(branch::Engine& engine, const Repository& repository, std::str
   const Promotion promotion = find_promotion(engine, repository.id, id);
   PromotionCheck stamped = check;
   stamped.at = engine.clock.now();
+  stamped.objects = required_objects_of(engine, repository, promotion, check.commit);
   using Outcome = PromotionStore::ReportOutcome;
-  switch (rows(engine).report_check(repository.id, id, stamped)) {
+  switch (rows(engine).report_check(repository.id, promotion, stamped)) {
     case Outcome::kDone:
       return;
     case Outcome::kEnded:

@@ -253,6 +253,8 @@ TEST(Evaluate, NewestReportOfACheckCounts) {
                               .status = CheckStatus::kSuccess,
                               .metrics = {metric("a", 70)},
                               .reporter = "gpu"});
+  EXPECT_EQ(said(evaluate(policy, candidate, nullptr), "checks.bench"), "fail check_failed");
+  candidate.checks.back().supersedes = "out of memory";
   EXPECT_EQ(said(evaluate(policy, candidate, nullptr), "checks.bench"), "pass");
   EXPECT_EQ(said(evaluate(policy, candidate, nullptr), "metrics.a.max"), "pass");
 }

@@ -64,8 +64,8 @@ CREATE TABLE promotion_log (
   FOREIGN KEY (repo_id, promotion_id) REFERENCES promotions ON DELETE CASCADE
 );
 
--- One row is a report of a check about one commit: a report about another counts for nothing. A later report does not
--- replace an earlier one.
+-- One row is a report of a check about one commit, which counts in every promotion of the commit to the branch. A failure
+-- counts for every commit with the same required objects too. A later report does not replace an earlier one.
 CREATE TABLE promotion_checks (
   repo_id      integer NOT NULL,
   promotion_id text COLLATE "C" NOT NULL,
@@ -78,9 +78,13 @@ CREATE TABLE promotion_checks (
   at_ms        bigint NOT NULL,
   number       integer NOT NULL,                    -- from 1 on
   supersedes   text NOT NULL,                       -- why an earlier failure does not stand; '' = there was none
+  objects      text NOT NULL,                       -- digest of the required objects of the commit; '' = none
   PRIMARY KEY (repo_id, promotion_id, name, commit_id, number),
   FOREIGN KEY (repo_id, promotion_id) REFERENCES promotions ON DELETE CASCADE
 );
+
+CREATE INDEX promotion_checks_by_commit ON promotion_checks (repo_id, commit_id);
+CREATE INDEX promotion_checks_by_objects ON promotion_checks (repo_id, objects) WHERE objects <> '';
 
 -- One row is a review that approvers of a promotion were shown, by its SHA-256. Rows are added when a judgement changes the
 -- review, so that a refusal can say what changed since an older one.

@@ -126,6 +126,7 @@ def test_checks_and_approvals_are_given_and_the_promotion_follows(window, rest, 
     window.review("promotion-waiting")
     page.get_by_role("button", name="Approve exp-2").click()
     window.review("promotion-approval")
+    window.expect_problem("409")
     # The policy changes while the dialog is open: what it shows is no longer what would be promoted.
     set_policy(
         rest,
@@ -136,6 +137,7 @@ def test_checks_and_approvals_are_given_and_the_promotion_follows(window, rest, 
     expect(dialog.get_by_role("alert")).to_contain_text("policy.version was")
     page.keyboard.press("Escape")
     wait_for_another_review(rest, made)
+    page.reload()
     page.get_by_role("button", name="Approve exp-2").click()
     made = rest.get(f"/repositories/{REPO}/promotions/{made['id']}")
     dialog.get_by_label("Reason").fill("looks right")

@@ -166,9 +166,14 @@ http::Response reject_promotion(const Context& context, Call& call, json::Decisi
              decision);
 }
 
+/// The promotion is cancelled by its starter, or by who may approve it; not by everybody who may
+/// promote a rival.
 http::Response cancel_promotion(const Context& context, Call& call, json::Decision decision) {
-  return end(context, call, promotion::PromotionState::kCancelled, auth::Action::kPromote,
-             decision);
+  const Repository repository = repository_of(context, call);
+  const bool own = promotion::get_promotion(context.engine, repository, promotion_id(call)).actor ==
+                   call.caller.user.name;
+  return end(context, call, promotion::PromotionState::kCancelled,
+             own ? auth::Action::kPromote : auth::Action::kApprovePromotion, decision);
 }
 
 http::Response roll_back_promotion(const Context& context, Call& call, json::Decision decision) {

@@ -141,7 +141,7 @@ def test_an_approval_is_of_nobody_who_made_a_commit_that_comes(cli, repo, rest, 
     assert developer("POST", f"{here}/commits", json=record).status_code == 401
 
 
-def test_who_may_approve_may_say_no_and_who_may_promote_may_cancel(cli, repo, rest, tmp_path, make_user, auth):
+def test_who_may_approve_may_say_no_and_who_began_may_cancel(cli, repo, rest, tmp_path, make_user, auth):
     candidate(repo, "exp-1", {"accuracy": 0.9, "loss": 0.1})
     apply(cli, tmp_path, POLICY + "approvals: {count: 1}\n")
     one, other = (cli.json("promote", "exp-1", "--to", "main")["id"] for _ in range(2))
@@ -150,9 +150,9 @@ def test_who_may_approve_may_say_no_and_who_may_promote_may_cancel(cli, repo, re
         for action in ("fs:ApprovePromotion", "fs:Promote")
     )
     promoter.run("promote", "reject", one, "-m", "not mine to say", status=3)
-    approver.run("promote", "cancel", one, status=3)
+    promoter.run("promote", "cancel", other, status=3)
     assert approver.json("promote", "reject", one, "-m", "no")["state"] == "rejected"
-    assert promoter.json("promote", "cancel", other)["state"] == "cancelled"
+    assert cli.json("promote", "cancel", other)["state"] == "cancelled"
 
 
 def test_a_candidate_that_moved_on_wants_a_new_approval(cli, repo, rest, tmp_path, make_user, auth):

@@ -143,8 +143,8 @@ export function DecisionDialog({
               : verb === 'cancel'
                 ? api.POST('/repositories/{repository}/promotions/{promotion}:cancel', init)
                 : api.POST('/repositories/{repository}/promotions/{promotion}:rollback', init);
-        const answered = await answer(call);
-        forgetPromotions(repository);
+        // A refusal says that the promotion is not as it was shown: then the page reads it again, too.
+        const answered = await answer(call).finally(() => forgetPromotions(repository));
         if (verb === 'rollback')
           void navigate({
             to: '/r/$repository/-/promotions/$promotion',

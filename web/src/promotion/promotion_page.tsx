@@ -2,6 +2,7 @@ import { useQuery } from '@tanstack/react-query';
 import { Link, getRouteApi, useNavigate } from '@tanstack/react-router';
 import { useState } from 'react';
 import { resource, useMay } from '@/api/permissions';
+import { useUser } from '@/api/session';
 import { Button } from '@/ui/button';
 import { CopyAs, CopyButton } from '@/ui/copy_as';
 import { counted } from '@/ui/format';
@@ -46,6 +47,8 @@ function Record({ repository, promotion }: { repository: string; promotion: Prom
   const mayApprove = useMay('fs:ApprovePromotion', branch);
   const mayPromote = useMay('fs:Promote', branch);
   const mayRollBack = useMay('fs:RollBack', branch);
+  // Who began it may cancel it, and who may approve it.
+  const mayCancel = useUser()?.id === promotion.actor ? mayPromote : mayApprove;
   const open = isOpen(promotion.state);
   const winner = promotion.winner?.ref ?? '';
   const policy = evidence?.policy?.text ?? '';
@@ -82,7 +85,7 @@ function Record({ repository, promotion }: { repository: string; promotion: Prom
           </>
         )}
         {open && (
-          <Button refused={mayPromote.refused} onPress={() => setVerb('cancel')}>
+          <Button refused={mayCancel.refused} onPress={() => setVerb('cancel')}>
             Cancel promotion
           </Button>
         )}

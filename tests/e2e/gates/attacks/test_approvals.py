@@ -230,7 +230,7 @@ ATTACKS = [
         (promote("exp-bad", by="dev"), approve()),
         WAITS,
         TWO,
-        before=WAITING + (approve(by="reviewer"), cancel(by="dev")),
+        before=WAITING + (approve(by="reviewer"), cancel(by="dev2")),
     ),
     Attack(
         "an_approval_under_an_earlier_policy",
@@ -299,7 +299,7 @@ ATTACKS = [
     ),
     Attack("a_rejection_by_a_viewer", "viewer", (reject(),), not_taken(401), ONE, before=WAITING),
     Attack("a_rejection_by_who_promotes", "dev", (reject(),), not_taken(401), ONE, before=WAITING),
-    Attack("a_cancellation_by_a_reviewer", "reviewer", (cancel(),), not_taken(401), ONE, before=WAITING),
+    Attack("a_cancellation_by_a_rival", "dev", (cancel(),), not_taken(401), ONE, before=WAITING),
     Attack(
         "an_approval_after_a_rejection",
         "reviewer2",
@@ -314,7 +314,7 @@ ATTACKS = [
         (approve(),),
         Seen(status=409, state="cancelled", code="cancelled"),
         ONE,
-        before=WAITING + (cancel(by="dev"),),
+        before=WAITING + (cancel(by="dev2"),),
     ),
     Attack(
         "an_approval_of_a_refused_candidate",
