@@ -275,6 +275,18 @@ std::vector<LeftOut> left_out_of(const std::string& evidence) {
   return out;
 }
 
+std::set<std::string> winner_authors(const std::string& evidence) {
+  if (evidence.empty()) return {};
+  const Json all = parsed(evidence);
+  const Json* winner = winner_of(all);
+  if (winner == nullptr) return {};
+  try {
+    return winner->at("authors").get<std::set<std::string>>();
+  } catch (const Json::exception& error) {
+    throw_damaged(error.what());
+  }
+}
+
 std::vector<Metric> winner_metrics(const std::string& evidence) {
   std::vector<Metric> out;
   if (evidence.empty()) return out;

@@ -1,6 +1,7 @@
 // The evidence that a promotion was decided on, frozen.
 #pragma once
 
+#include <set>
 #include <span>
 #include <string>
 #include <vector>
@@ -60,6 +61,8 @@ std::string with_result(const std::string& evidence, const CommitId& result);
 std::string with_refusal(const std::string& evidence, const GateRefusal& refusal);
 /// The branches that were left out when the candidates were resolved. Throws data_loss.
 std::vector<LeftOut> left_out_of(const std::string& evidence);
+/// The authors of the winner; empty when there is none. Throws data_loss.
+std::set<std::string> winner_authors(const std::string& evidence);
 /// The measured values of the winner in the evidence, those of its checks included; empty when
 /// there is no winner. Throws data_loss.
 std::vector<Metric> winner_metrics(const std::string& evidence);

@@ -147,6 +147,22 @@ std::vector<UnmeasuredValue> take_unmeasured(branch::Engine& engine, const Repos
   return out;
 }
 
+/// Authors of all that the candidate brings, what was rolled back before included: its commits are
+/// in the destination's history, but its changes are not in the destination.
+std::set<std::string> authors_since_standing(branch::Engine& engine, const Repository& repository,
+                                             const GatePolicy& policy, const Commit& candidate,
+                                             const Commit& destination) {
+  std::set<std::string> out = versioning::authors_of(engine, repository.id, candidate, destination);
+  for (const PromotionStore::Undone& undone :
+       undone_in(engine, repository, policy.destination, candidate)) {
+    const Commit result = engine.commits.get(repository.id, undone.result);
+    out.merge(versioning::authors_of(engine, repository.id,
+                                     engine.commits.get(repository.id, undone.winner),
+                                     engine.commits.get(repository.id, result.parents.at(0))));
+  }
+  return out;
+}
+
 runs::FactsWanted facts_wanted(const GatePolicy& policy) {
   runs::FactsWanted wanted;
   for (const MetricRule& rule : policy.metrics) {
@@ -355,7 +371,7 @@ std::vector<GateCandidate> gate_candidates(branch::Engine& engine, const Reposit
       made.rejection = at->second;
     made.author = commit.committer;
     if (policy.approvals.count > 0)
-      made.authors = versioning::authors_of(engine, repository.id, commit, destination);
+      made.authors = authors_since_standing(engine, repository, policy, commit, destination);
     if (const auto at = stored.find(commit.id); at != stored.end()) made.recorded = at->second;
     made.has_ancestor = ancestor && branch::is_ancestor(engine, repository.id, *ancestor, commit);
     made.up_to_date = !policy.require_up_to_date ||

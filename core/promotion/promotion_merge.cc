@@ -20,21 +20,30 @@ bool has_parent(const Commit& commit, const CommitId& parent) {
 
 }  // namespace
 
+std::vector<PromotionStore::Undone> undone_in(branch::Engine& engine, const Repository& repository,
+                                              const BranchName& destination,
+                                              const Commit& candidate) {
+  auto out = PromotionStore(engine.pool, engine.clock).undone(repository.id, destination);
+  std::erase_if(out, [&](const PromotionStore::Undone& undone) {
+    // Only a merge makes the winner a part of the destination's history, and hence of the base.
+    if (!has_parent(engine.commits.get(repository.id, undone.result), undone.winner)) return true;
+    const Commit winner = engine.commits.get(repository.id, undone.winner);
+    if (!branch::is_ancestor(engine, repository.id, winner, candidate)) return true;
+    // A branch that was created after the rollback includes the rollback.
+    return branch::is_ancestor(engine, repository.id,
+                               engine.commits.get(repository.id, undone.undo), candidate);
+  });
+  return out;
+}
+
 std::optional<branch::MergeBaseTree> promotion_base_tree(
     branch::Engine& engine, const Repository& repository, meta::NodeWriter& nodes,
     const Commit& candidate, const BranchName& destination, const Commit& head) {
   auto base = branch::merge_base_tree(engine, repository, nodes, candidate, head);
   if (!base) return base;
-  PromotionStore promotions(engine.pool, engine.clock);
-  for (const PromotionStore::Undone& undone : promotions.undone(repository.id, destination)) {
-    const Commit result = engine.commits.get(repository.id, undone.result);
-    // Only a merge makes the winner a part of the destination's history, and hence of the base.
-    if (!has_parent(result, undone.winner)) continue;
-    const Commit winner = engine.commits.get(repository.id, undone.winner);
+  for (const PromotionStore::Undone& undone :
+       undone_in(engine, repository, destination, candidate)) {
     const Commit undo = engine.commits.get(repository.id, undone.undo);
-    if (!branch::is_ancestor(engine, repository.id, winner, candidate)) continue;
-    // A branch that was created after the rollback includes the rollback.
-    if (branch::is_ancestor(engine, repository.id, undo, candidate)) continue;
     tree::MergeInput input;
     input.base = engine.commits.get(repository.id, undo.parents.at(0)).root;
     input.source = undo.root;

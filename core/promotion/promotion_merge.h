@@ -2,6 +2,7 @@
 #pragma once
 
 #include <optional>
+#include <vector>
 
 #include "core/branch/engine.h"
 #include "core/branch/history.h"
@@ -15,6 +16,12 @@
 #include "core/versioning/merge_terms.h"
 
 namespace tarn::promotion {
+
+/// Promotions of the destination that were rolled back and whose changes the candidate would bring
+/// again, although their commits are in the destination's history.
+std::vector<PromotionStore::Undone> undone_in(branch::Engine& engine, const Repository& repository,
+                                              const BranchName& destination,
+                                              const Commit& candidate);
 
 /// merge_base_tree, with rolled-back changes removed from the base too: a candidate that was
 /// promoted, rolled back and is promoted again brings all of its changes, not only the newer ones.

@@ -171,6 +171,12 @@ bool advance_rollback(branch::Engine& engine, const Repository& repository, Leas
   candidate.facts.commit = rollback.winner.value();
   candidate.promoter = rollback.actor;
   candidate.review = rollback.review;
+  // The authors of what comes back have a reason to want it.
+  if (promotion.champion) {
+    if (const auto restored = PromotionStore(engine.pool, engine.clock)
+                                  .find_by_result(repository.id, *promotion.champion))
+      candidate.authors = winner_authors(restored->evidence);
+  }
   candidate.approvals = votes_of(engine, repository, rollback, approvals);
   const Verdict verdict = evaluate(policy, candidate, nullptr);
   if (verdict.outcome == GateOutcome::kPending) {

@@ -354,6 +354,19 @@ class RuleEvaluation {
     }
   }
 
+  /// Whether the user recorded a value that decides, or reported a check that counts.
+  bool has_measured(const std::string& user) const {
+    for (const MetricRule& rule : policy_.metrics) {
+      const Metric* metric = choose_metric(metrics_, rule.name, rule.split, sources_of(rule));
+      if (metric != nullptr && metric->reporter == user) return true;
+    }
+    return std::any_of(policy_.checks.required.begin(), policy_.checks.required.end(),
+                       [&](const std::string& name) {
+                         const CheckResult* check = find_check(candidate_, name);
+                         return check != nullptr && check->reporter == user;
+                       });
+  }
+
   /// The reason why the approval does not count; "" = it counts.
   std::string void_reason(const GateApproval& approval) const {
     const ApprovalRules& rules = policy_.approvals;
@@ -369,6 +382,9 @@ class RuleEvaluation {
     }
     if (rules.not_author && candidate_.authors.contains(approval.user)) {
       return "those of its authors do not count";
+    }
+    if (rules.not_author && has_measured(approval.user)) {
+      return "those of who measured it do not count";
     }
     if (rules.not_promoter && candidate_.promoter == approval.user) {
       return "that of who began the promotion does not count";

@@ -345,6 +345,25 @@ TEST_F(Approvals, NeedTheExactCommitAndAUserWhoIsNeitherAuthorNorPromoter) {
   EXPECT_EQ(evaluate(loose, candidate, nullptr).outcome, GateOutcome::kPassed);
 }
 
+TEST_F(Approvals, AreNotOfThoseWhoMeasuredWhatDecides) {
+  const GatePolicy policy = policy_of(
+      "metrics: [{name: a, trust: [api]}]\nchecks: {required: [bench]}\napprovals: {count: 1}");
+  candidate.facts.metrics[0].reporter = "ben";
+  candidate.facts.metrics.push_back(metric("other", 1));
+  candidate.facts.metrics[1].reporter = "cy";
+  candidate.checks = {
+      {.name = "bench", .commit = commit(1), .status = CheckStatus::kSuccess, .reporter = "gpu"},
+      {.name = "idle", .commit = commit(1), .status = CheckStatus::kSuccess, .reporter = "cy"}};
+  for (const char* user : {"ben", "gpu"}) {
+    candidate.approvals = {by(user)};
+    EXPECT_EQ(said(evaluate(policy, candidate, nullptr), "approvals"), "pending approval_required")
+        << user;
+  }
+  candidate.approvals = {by("cy")};
+  EXPECT_EQ(said(evaluate(policy, candidate, nullptr), "approvals"), "pass")
+      << "who recorded what decides nothing";
+}
+
 TEST_F(Approvals, PinnedCandidateKeepsItsApprovals) {
   const GatePolicy policy = policy_of("approvals: {count: 1, stale_on_new_commit: false}");
   candidate.approvals = {by("ben")};

@@ -108,6 +108,43 @@ TEST_F(Authors, AreThoseOfEveryCommitThatIsNotInTheDestination) {
   EXPECT_EQ(promoted_with("mallory", "exp-2"), "promoted");
 }
 
+TEST_F(Authors, AreThoseOfWhatARollbackTookBackToo) {
+  engine.branch(repo, "exp-1", "main");
+  commit_as("mallory", "exp-1");
+  const promotion::Promotion first = promote({"exp-1"});
+  approve_shown(first.id, "olga");
+  work();
+  const std::string back = promotion::roll_back_promotion(*engine, repo, first.id, {"ci"}, "").id;
+  approve_shown(back, "olga");
+  work();
+  ASSERT_EQ(outcome(promotion::get_promotion(*engine, repo, back)), "promoted");
+  // Its commits are in the history of main by now, and its changes are not.
+  EXPECT_EQ(promoted_with("mallory", "exp-1"), kWaiting);
+  EXPECT_EQ(promoted_with("olga", "exp-1"), "promoted");
+}
+
+TEST_F(Authors, RollbackHasTheAuthorsOfWhatComesBack) {
+  const auto promoted = [&](const std::string& user, const std::string& branch,
+                            const std::string& accuracy) {
+    engine.branch(repo, branch, "main");
+    commit_as(user, branch, accuracy);
+    const std::string id = promote({branch}).id;
+    approve_shown(id, "olga");
+    work();
+    return id;
+  };
+  promoted("bob", "exp-1", "0.8");
+  const std::string rival = promoted("mallory", "exp-2", "0.9");
+  const std::string back = promotion::roll_back_promotion(*engine, repo, rival, {"ci"}, "").id;
+  const auto after = [&](const std::string& user) {
+    approve_shown(back, user);
+    work();
+    return outcome(promotion::get_promotion(*engine, repo, back));
+  };
+  EXPECT_EQ(after("bob"), kWaiting) << "whose model would be the champion again";
+  EXPECT_EQ(after("olga"), "promoted");
+}
+
 TEST_F(Authors, AreFoundByUserNotByTheNameThatTheCommitShows) {
   engine.branch(repo, "exp-1", "main");
   commit_as("mallory", "exp-1");
