@@ -139,6 +139,7 @@ std::optional<Commit> build_and_publish(
       };
     }
     engine.owners.require(repository);  // hooks take time
+    if (built->check_again) built->check_again();
     publication.nodes = nodes.finish();
     publication.changed_paths = changed_paths_of(engine, hold.lease(), *built, publication);
     // Without duplicates: the statement counts the rows it finds.

@@ -53,6 +53,9 @@ struct BuiltCommit {
   /// In the transaction that makes the commit the head; what it throws undoes all.
   std::function<void(db::Connection&, const Commit&)> within{};
   std::optional<CommitHooks> hooks{};  ///< run between building and publishing
+  /// Called after the hooks, which take time, and before the transaction: what it throws publishes
+  /// nothing.
+  std::function<void()> check_again{};
 };
 
 /// Runs `build` with the branch held; nullopt from it means "nothing to publish" and is passed on:

@@ -53,6 +53,7 @@ class PromotionTerms final : public versioning::MergeTerms {
   std::optional<branch::MergeBaseTree> base(meta::NodeWriter& nodes, const Commit& winner,
                                             const Commit& head) override;
   void check_result(const TreeRoot& result) override;
+  void check_again() override { judge_winner_again(publication_); }
   std::function<void(db::Connection&, const Commit&)> publishing() override;
   bool is_promotion() const override { return true; }
 
@@ -80,6 +81,7 @@ class OneOffTerms final : public versioning::MergeRules {
     return promotion_.base(nodes, winner, head);
   }
   void check_result(const TreeRoot& result) override { promotion_.check_result(result); }
+  void check_again() override { promotion_.check_again(); }
   std::function<void(db::Connection&, const Commit&)> publishing() override;
 
  private:

@@ -90,6 +90,29 @@ std::vector<PinnedCandidate> expiring_losers(branch::Engine& engine, const Repos
   return out;
 }
 
+void judge_winner_again(const PromotionPublication& publication) {
+  branch::Engine& engine = publication.engine;
+  const Repository& repository = publication.repository;
+  const Promotion& promotion = publication.leased.promotion;
+  if (const std::string problem =
+          lost_right(engine, repository, promotion, branch::Right::kPromote, "fs:Promote");
+      !problem.empty()) {
+    throw Error(ErrorCode::kPermissionDenied, reason::kPromoterLostRight, problem);
+  }
+  const Judgement now =
+      judge(engine, repository, promotion,
+            PromotionStore(engine.pool, engine.clock).approvals(repository.id, promotion.id),
+            publication.refused);
+  const auto anew = [&](std::string_view what) {
+    return Error(ErrorCode::kConflict, reason::kPromotionJudgedAnew,
+                 str_cat("promotion ", promotion.id, ": ", what, " while the winner was merged"));
+  };
+  if (!now.winner) throw anew("every candidate failed");
+  const RankedCandidate& winner = now.candidates[*now.winner];
+  if (winner.candidate.review != promotion.review) throw anew("what was approved changed");
+  if (winner.verdict.outcome != GateOutcome::kPassed) throw anew("a rule no longer passes");
+}
+
 void publish_promotion(db::Connection& connection, const PromotionPublication& publication,
                        const Commit& made) {
   require_policy(connection, publication);

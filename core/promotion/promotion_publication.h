@@ -16,6 +16,7 @@ struct PromotionPublication {
   branch::Engine& engine;
   const Repository& repository;
   const Judgement& judgement;
+  const RefusedCandidates& refused;       ///< of the judgement
   const LeasedPromotion& leased;          ///< with its winner
   int64_t owner = 0;                      ///< of the lease
   std::vector<PinnedCandidate> losers{};  ///< branches that expire
@@ -27,6 +28,12 @@ struct PromotionPublication {
 std::vector<PinnedCandidate> expiring_losers(branch::Engine& engine, const Repository& repository,
                                              const Judgement& judgement,
                                              const Promotion& promotion);
+
+/// Judges once more what may have changed since the judgement, while hooks ran: values, checks,
+/// approvals, and the rights of the promoter and of the approvers. Not inside a transaction. Throws
+/// conflict (reason "promotion_judged_anew": another winner, another review, or a rule that no
+/// longer passes); permission_denied (reason "promoter_lost_right"); as judge().
+void judge_winner_again(const PromotionPublication& publication);
 
 /// Updates alias, losers, webhooks, record and tag in the transaction that makes `made` the head.
 /// Throws conflict (reason "destination_moved": the policy or the alias; "promotion_taken";

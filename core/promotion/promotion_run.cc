@@ -365,6 +365,7 @@ class PromotionRun {
         .engine = engine_,
         .repository = repository_,
         .judgement = judgement,
+        .refused = refused_,
         .leased = leased_,
         .owner = owner_,
         .losers = expiring_losers(engine_, repository_, judgement, promotion_),

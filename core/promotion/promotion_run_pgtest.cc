@@ -8,6 +8,7 @@
 #include "core/branch/hooks.h"
 #include "core/meta/commits.h"
 #include "core/promotion/promotions_fixture.h"
+#include "core/runs/runs.h"
 
 namespace tarn::promotion {
 namespace {
@@ -274,6 +275,50 @@ TEST_F(HeldPromotions, AreComparedAgainWhenTheAliasMovesMeanwhile) {
   request.expect_alias = std::optional<CommitId>(before);
   EXPECT_EQ(outcome(promote(request)), "failed destination_moved");
   EXPECT_EQ(head("main"), before);
+}
+
+TEST_F(HeldPromotions, RunRecordedMeanwhileIsJudged) {
+  apply_policy(
+      "name: digits\ndestination: main\nalias: champion\nmetrics: [{name: accuracy, goal: max, "
+      "min: 0.6, trust: [api], primary: true}]\n");
+  const CommitId commit = candidate("exp-1", "");
+  const auto log_run = [&](double accuracy) {
+    runs::record_run(*engine, repo,
+                     {.experiment = "e",
+                      .ref = to_text(commit),
+                      .metrics = {{.name = "accuracy", .value = accuracy}},
+                      .owner = "dana"});
+  };
+  log_run(0.9);
+  const CommitId before = head("main");
+  meanwhile.once = [&] { log_run(0.1); };
+  EXPECT_EQ(outcome(promote({"exp-1"})), "rejected gate_failed");
+  expect_nothing_moved(before);
+}
+
+TEST_F(HeldPromotions, RightsThatAreTakenMeanwhileCountNoMore) {
+  apply_policy(std::string(kPolicy) + "approvals: {count: 1}\n");
+  engine.pool.run({"test_user", "INSERT INTO users (name, created_ms) VALUES ('olga', 0)"}, {},
+                  db::Pool::Retry::kWrite);
+  candidate("exp-1", "0.8");
+  const CommitId before = head("main");
+  branch::Right taken = branch::Right::kCreateRun;
+  (*engine).rights = [&](const branch::RightsQuestion& question) {
+    return question.right != taken;
+  };
+  const auto after_losing = [&](branch::Right right) {
+    taken = branch::Right::kCreateRun;
+    const std::string id = create(request_of({"exp-1"}));
+    work();
+    meanwhile.once = [&] { taken = right; };
+    approve_shown(id, "olga");
+    work();
+    return outcome(get_promotion(*engine, repo, id));
+  };
+  EXPECT_EQ(after_losing(branch::Right::kApprovePromotion), kWaiting);
+  EXPECT_EQ(after_losing(branch::Right::kPromote), "failed promoter_lost_right");
+  expect_nothing_moved(before);
+  (*engine).rights = nullptr;
 }
 
 TEST_F(HeldPromotions, TakenOverPromotionMovesNothing) {

@@ -179,6 +179,7 @@ class MergeAttempt {
     built.read.push_back(source_.id);
     built.committer = request_.committer;
     built.promotion = terms_.is_promotion();
+    built.check_again = [this] { terms_.check_again(); };
     built.within = terms_.publishing();
     built.message = request_.message.empty()
                         ? str_cat("Merge '", source_ref_, "' into '", destination_.name.str(), "'")

@@ -33,6 +33,8 @@ class MergeTerms {
   virtual std::optional<branch::MergeBaseTree> base(meta::NodeWriter& nodes, const Commit& source,
                                                     const Commit& head) = 0;
   virtual void check_result(const TreeRoot&) {}
+  /// Called after the hooks, before the transaction.
+  virtual void check_again() {}
   /// Work in the transaction that makes the merge the head; an empty function is no work.
   virtual std::function<void(db::Connection&, const Commit&)> publishing() { return {}; }
   /// Whether a gate policy of the destination lets this merge through.
