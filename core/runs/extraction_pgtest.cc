@@ -238,6 +238,21 @@ TEST_F(Extraction, LeftoverPartsOfAnOlderJobAreLeftOut) {
   EXPECT_THAT(read.warnings, ElementsAre(older + ": is left over from an older job: left out"));
 }
 
+TEST_F(Extraction, FailedRunsOfMlflowAreLeftOut) {
+  const auto put_run = [&](const std::string& run, const std::string& status) {
+    put("mlruns/0/" + run + "/metrics/a", "1700 0.5 0\n");
+    put("mlruns/0/" + run + "/meta.yaml", "lifecycle_stage: active\nstatus: " + status + "\n");
+  };
+  put_run("finished", "3");
+  put_run("failed", "4");
+  put_run("killed", "5");
+  put_run("broken", "[");
+  commit();
+  const CommitFacts read = facts();
+  EXPECT_THAT(texts_of(read), ElementsAre("a=0.5 file:mlruns/0/finished/metrics/a"));
+  EXPECT_THAT(read.warnings, ::testing::SizeIs(3));
+}
+
 TEST_F(Extraction, ChangedGlobsReadCommitsAgain) {
   put("metrics/a.json", R"({"a": 1})");
   put("reports/r.json", R"({"f1": 0.5})");
@@ -353,19 +368,20 @@ TEST_F(UnchangedFiles, AreIdentifiedByTheirObject) {
 }
 
 TEST_F(UnchangedFiles, AreReadAgainAtAnotherPath) {
-  engine.put(repo, "main", "metrics/a.jsonl", "{\"a\": 1}\n{\"b\": ");
+  engine.put(repo, "main", "metrics/a.csv", "a,b\n1,2\n2,x\n");
   engine.commit(repo, "main");
   ref_facts(*engine, repo, "main");
   const BranchName main("main");
-  objects::copy_object(*engine, {repo, "main", Key("metrics/a.jsonl")}, repo, main,
-                       Key("metrics/b.jsonl"), {},
+  objects::copy_object(*engine, {repo, "main", Key("metrics/a.csv")}, repo, main,
+                       Key("metrics/b.csv"), {},
                        /*force=*/false);
   engine.commit(repo, "main");
   const CommitFacts facts = ref_facts(*engine, repo, "main");
   EXPECT_THAT(texts_of(facts),
-              UnorderedElementsAre("a=1 file:metrics/a.jsonl", "a=1 file:metrics/b.jsonl"));
-  EXPECT_THAT(facts.warnings, ElementsAre("metrics/a.jsonl: line 2: ends in the middle",
-                                          "metrics/b.jsonl: line 2: ends in the middle"));
+              UnorderedElementsAre("a=2 file:metrics/a.csv", "a=2 file:metrics/b.csv",
+                                   "b=2 file:metrics/a.csv", "b=2 file:metrics/b.csv"));
+  EXPECT_THAT(facts.warnings, ElementsAre(HasSubstr("metrics/a.csv: line 3: column"),
+                                          HasSubstr("metrics/b.csv: line 3: column")));
 }
 
 TEST_F(UnchangedFiles, AreStoredOnceByServersThatReadAtOnce) {

@@ -116,28 +116,30 @@ void leave_out_older_parts(Files& files, Measurements& into) {
   }
 }
 
-/// Skips runs that MLflow has deleted: it keeps their files, but does not show them.
-void leave_out_deleted_runs(branch::Engine& engine, const Repository& repository,
-                            const Commit& commit, Files& files, Measurements& into) {
-  std::map<std::string, bool> deleted;  // by the path of meta.yaml
-  const auto is_deleted = [&](const std::string& meta) {
-    const auto [at, is_new] = deleted.try_emplace(meta);
+/// Skips runs of MLflow that were deleted or that failed: it keeps their files.
+void leave_out_unusable_runs(branch::Engine& engine, const Repository& repository,
+                             const Commit& commit, Files& files, Measurements& into) {
+  std::map<std::string, std::string_view> problems;  // by the path of meta.yaml
+  const auto problem_of = [&](const std::string& meta) {
+    const auto [at, is_new] = problems.try_emplace(meta);
     if (!is_new) return at->second;
     const auto entry = tree::find_entry(engine.nodes, commit.root, meta);
-    if (!entry) return false;
+    if (!entry) return std::string_view();
     std::string text(std::min<uint64_t>(entry->size_bytes, kMlflowMetaBytesMax), '\0');
     const auto reader = objects::open_object(engine, repository, *entry, {0, text.size()});
     size_t had = 0;
     while (const size_t count = reader->read(std::span(text).subspan(had))) had += count;
     text.resize(had);
-    return at->second = mlflow_says_deleted(text);
+    return at->second = mlflow_run_problem(text);
   };
   std::erase_if(files, [&](const auto& file) {
-    const std::vector<std::string> metas = mlflow_meta_paths(file.first);
-    const auto meta = std::find_if(metas.begin(), metas.end(), is_deleted);
-    if (meta == metas.end()) return false;
-    warn(into, str_cat(file.first, ": ", *meta, " says that its run was deleted: left out"));
-    return true;
+    for (const std::string& meta : mlflow_meta_paths(file.first)) {
+      const std::string_view problem = problem_of(meta);
+      if (problem.empty()) continue;
+      warn(into, str_cat(file.first, ": by ", meta, " its run ", problem, ": left out"));
+      return true;
+    }
+    return false;
   });
 }
 
@@ -294,7 +296,7 @@ void read_metric_files(branch::Engine& engine, const Repository& repository, con
                        const std::vector<std::string>& globs, const std::vector<std::string>& known,
                        Measurements& into) {
   Files files = find_files(engine, commit, globs, known, into);
-  leave_out_deleted_runs(engine, repository, commit, files, into);
+  leave_out_unusable_runs(engine, repository, commit, files, into);
   leave_out_older_parts(files, into);
   FileReader reader(engine, repository, files, into);
   uint64_t bytes_left = kMetricFilesBytesMax;

@@ -12,7 +12,7 @@
 namespace tarn::runs {
 
 /// Raised when readers change, so that commits and files are read again when they are requested.
-constexpr std::string_view kReadersVersion = "4";
+constexpr std::string_view kReadersVersion = "5";
 /// The same as kReadersVersion, of read_metadata alone: files are not read again for it.
 constexpr std::string_view kMetadataVersion = "m1";
 

@@ -178,11 +178,11 @@ void read_event_value(std::string_view value, std::string_view split, int64_t st
 /// tensorflow.Event. false: malformed.
 bool read_event(std::string_view event, std::string_view split, FileFacts& facts) {
   int64_t step = 0;
-  std::string_view summary;
+  std::string summary;  // a message that is given several times is that of all of its bytes
   Fields fields(event);
   while (fields.next()) {
     if (fields.number() == 2) step = static_cast<int64_t>(fields.integer());
-    if (fields.number() == 5) summary = fields.content();
+    if (fields.number() == 5) summary += fields.content();
   }
   Fields values(summary);
   while (values.next()) {
@@ -200,32 +200,32 @@ void read_tensor_board(ByteSource& bytes, std::string_view split, FileFacts& fac
     char header[kHeaderBytes];
     const size_t got = bytes.read(header);
     if (got == 0) return;
-    const auto stop = [&](std::string_view why) {
-      facts.warn(str_cat("record at byte ", start, ": ", why, ": read up to there"));
+    const auto end_here = [&] {
+      facts.warn(str_cat("record at byte ", start, ": ends in the middle: read up to there"));
     };
-    if (got < kHeaderBytes) return stop("ends in the middle");
+    const auto reject = [&](std::string_view why) {
+      facts.reject(str_cat("record at byte ", start, ": ", why));
+    };
+    if (got < kHeaderBytes) return end_here();
     const auto length = little_endian<uint64_t>(header);
     if (masked_crc({header, sizeof(uint64_t)}) !=
         little_endian<uint32_t>(header + sizeof(uint64_t))) {
-      return stop("the checksum of its length is wrong");
+      return reject("the checksum of its length is wrong");
     }
     if (length > kEventBytesMax) {
       if (length > UINT64_MAX - kChecksumBytes ||
           bytes.skip(length + kChecksumBytes) < length + kChecksumBytes) {
-        return stop("ends in the middle");
+        return end_here();
       }
       continue;
     }
     record.resize(static_cast<size_t>(length) + kChecksumBytes);
-    if (bytes.read(record) < record.size()) return stop("ends in the middle");
+    if (bytes.read(record) < record.size()) return end_here();
     const std::string_view event = std::string_view(record).substr(0, static_cast<size_t>(length));
     if (masked_crc(event) != little_endian<uint32_t>(record.data() + length)) {
-      facts.warn(str_cat("record at byte ", start, ": its checksum is wrong: passed over"));
-      continue;
+      return reject("its checksum is wrong");
     }
-    if (!read_event(event, split, facts)) {
-      facts.warn(str_cat("record at byte ", start, ": is no event: passed over"));
-    }
+    if (!read_event(event, split, facts)) return reject("is no event");
   }
 }
 

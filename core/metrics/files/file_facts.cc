@@ -52,7 +52,8 @@ bool FileFacts::accepts(std::string_view name) {
 }
 
 void FileFacts::add_point(std::string_view name, std::string_view split,
-                          std::optional<int64_t> step, double value) {
+                          std::optional<int64_t> step, double value, int64_t rank) {
+  if (rejected_) return;
   const auto is_it = [&](const Measured& m) {
     return m.series.name == name && m.series.split == split;
   };
@@ -81,9 +82,10 @@ void FileFacts::add_point(std::string_view name, std::string_view split,
   std::vector<Point>& points = at->series.points;
   const int64_t step_or_next =
       step.value_or(points.empty() ? 0 : points.back().step + (points.back().step < INT64_MAX));
-  if (step_or_next >= at->last_step) {
+  if (std::pair(step_or_next, rank) >= std::pair(at->last_step, at->last_rank)) {
     at->last = value;
     at->last_step = step_or_next;
+    at->last_rank = rank;
   }
   if (points.size() == kPointsPerSeriesMax || points_ == kPointsPerFileMax) {
     warn_once(str_cat("\"", name.substr(0, kNameShownMax),
@@ -94,7 +96,10 @@ void FileFacts::add_point(std::string_view name, std::string_view split,
   ++points_;
 }
 
-void FileFacts::discard() {
+void FileFacts::reject(std::string_view why) {
+  if (rejected_) return;
+  rejected_ = true;
+  warn(str_cat(why, ": the file counts for nothing"));
   measured_.clear();
   index_.clear();
   recent_ = 0;
@@ -103,7 +108,7 @@ void FileFacts::discard() {
 }
 
 void FileFacts::add_param(std::string_view name, std::string_view value) {
-  if (!accepts(name)) return;
+  if (rejected_ || !accepts(name)) return;
   if (value.size() > kParamValueBytesMax || value.find('\0') != std::string_view::npos ||
       !is_utf8(value)) {
     warn_once(str_cat("parameter \"", name.substr(0, kNameShownMax),

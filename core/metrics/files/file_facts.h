@@ -25,13 +25,16 @@ class FileFacts {
   /// `path` begins every warning.
   explicit FileFacts(std::string path) : path_(std::move(path)) {}
 
-  /// Without a step, the point gets the step after the series' last. Names that are empty, too long
-  /// or not UTF-8 are dropped with a warning.
+  /// Without a step, the point gets the step after the series' last. Of one step the later point
+  /// counts, unless its `rank` is lower. Names that are empty, too long or not UTF-8 are dropped
+  /// with a warning.
   void add_point(std::string_view name, std::string_view split, std::optional<int64_t> step,
-                 double value);
+                 double value, int64_t rank = 0);
   void add_param(std::string_view name, std::string_view value);
-  /// Forgets every value and parameter: the file is broken.
-  void discard();
+  /// The file counts for nothing: every value and parameter is forgotten, later ones are ignored.
+  /// The first call warns why.
+  void reject(std::string_view why);
+  bool rejected() const { return rejected_; }
   /// "<path>: <what>"; past kWarningsPerFileMax only the last is counted.
   void warn(std::string_view what);
 
@@ -39,6 +42,7 @@ class FileFacts {
     Series series;
     double last = 0;  ///< the metric's value: that of the highest step, there the latest
     int64_t last_step = INT64_MIN;
+    int64_t last_rank = INT64_MIN;
   };
   const std::string& path() const { return path_; }
   const std::vector<Measured>& measured() const { return measured_; }
@@ -57,6 +61,7 @@ class FileFacts {
   std::map<std::string, std::string> params_;
   std::vector<std::string> warnings_;
   std::vector<std::string> said_;
+  bool rejected_ = false;
 };
 
 }  // namespace tarn

@@ -17,8 +17,8 @@ namespace {
 
 using Json = nlohmann::json;
 
-/// A line, then the rest of the source. Bare NaN and Infinity, which JSON lacks but training
-/// programs write, become strings.
+/// A line, then the rest of the source. Bare NaN, Infinity and -Infinity, which JSON lacks but
+/// training programs write, become strings.
 class Input {
  public:
   Input(std::string_view first, ByteSource* rest) : first_(first), rest_(rest) {}
@@ -72,16 +72,16 @@ class Input {
     if (byte == '"') {
       in_text_ = true;
     } else if (byte == 'N' || byte == 'I' || (byte == '-' && raw_peek() == 'I')) {
-      // Quote the whole word: if it is no number, it is none as a string either.
       std::string word(1, static_cast<char>(byte));
       while ((raw_peek() >= 'a' && raw_peek() <= 'z') || raw_peek() == 'N' || raw_peek() == 'I') {
         if (word.size() > kWordBytesMax) break;
         word.push_back(static_cast<char>(raw_get()));
       }
-      // At the end the word may be cut off: leave the string open.
-      if (raw_peek() != ByteSource::kEnd) word.push_back('"');
-      pending_.assign(word.rbegin(), word.rend());
-      return '"';
+      if (word == "NaN" || word == "Infinity" || word == "-Infinity") {
+        word = str_cat("\"", word, "\"");
+      }
+      pending_.assign(word.rbegin(), word.rend() - 1);
+      return static_cast<unsigned char>(word.front());
     }
     return byte;
   }
@@ -193,25 +193,17 @@ class Events final : public nlohmann::json_sax<Json> {
 
 bool is_blank(int byte) { return byte == ' ' || byte == '\t' || byte == '\r' || byte == '\n'; }
 
-/// The problem with the value, or that more follows; "" = none. After a problem the values that
-/// were read do not count: readers disagree about such a text.
-std::string read_json_value(Input& input, FileFacts& facts) {
-  NestedNumbers numbers(facts);
+/// The problem with the one value of the input, "" if there is none.
+std::string read_json_value(Input& input, NestedNumbers& numbers) {
+  if (input.peek() == 0xEF) return "is not JSON";  // the parser skips a byte order mark
   Events events(numbers, input);
   const bool whole = Json::sax_parse(InputIterator(&input), InputIterator(nullptr), &events,
                                      Json::input_format_t::json, /*strict=*/false);
-  numbers.finish();
   if (events.too_deep()) return "is nested too deep";
   if (events.repeats_key()) return "has a key twice in one object";
   if (!whole) return input.ended() ? "ends in the middle" : "is not JSON";
   while (is_blank(input.peek())) input.next();
   return input.peek() == ByteSource::kEnd ? "" : "has more behind its value";
-}
-
-std::string problem_of(const std::string& line) {
-  FileFacts unused("");
-  Input input(line, nullptr);
-  return read_json_value(input, unused);
 }
 
 bool has_text(std::string_view line) { return line.find_first_not_of(" \t\r") != line.npos; }
@@ -221,43 +213,39 @@ bool names_lines(std::string_view path) {
          path.substr(path.rfind('/') + 1).starts_with("part-");
 }
 
+void read_json_document(ByteSource& bytes, FileFacts& facts) {
+  Input input("", &bytes);
+  while (is_blank(input.peek())) input.next();
+  if (input.peek() == ByteSource::kEnd) return;
+  NestedNumbers numbers(facts);
+  const std::string problem = read_json_value(input, numbers);
+  if (!problem.empty()) facts.reject(str_cat("line ", input.line(), ": ", problem));
+}
+
+void read_json_lines(ByteSource& bytes, FileFacts& facts) {
+  NestedNumbers numbers(facts);
+  std::string line;
+  bool cut = false;
+  for (uint64_t number = 1; bytes.line(line, kMetricLineBytesMax, cut); ++number) {
+    if (cut) {
+      return facts.reject(
+          str_cat("line ", number, ": is longer than ", kMetricLineBytesMax, " bytes"));
+    }
+    if (!has_text(line)) continue;
+    Input input(line, nullptr);
+    const std::string problem = read_json_value(input, numbers);
+    if (!problem.empty()) return facts.reject(str_cat("line ", number, ": ", problem));
+  }
+}
+
 }  // namespace
 
 void read_json(ByteSource& bytes, FileFacts& facts) {
-  std::string line;
-  bool cut = false;
-  if (!bytes.line(line, kMetricLineBytesMax, cut)) return;
-  if (!cut && !names_lines(facts.path()) && !(has_text(line) && problem_of(line).empty())) {
-    if (bytes.peek() != ByteSource::kEnd) line.push_back('\n');
-    Input input(line, &bytes);
-    const std::string problem = read_json_value(input, facts);
-    if (!problem.empty() && bytes.position() > 0 && (has_text(line) || input.line() > 1)) {
-      facts.discard();
-      facts.warn(str_cat("line ", input.line(), ": ", problem, ": the file counts for nothing"));
-    }
-    return;
+  if (names_lines(facts.path())) {
+    read_json_lines(bytes, facts);
+  } else {
+    read_json_document(bytes, facts);
   }
-  uint64_t number = 1;
-  bool broken = false;
-  do {
-    if (cut) {
-      broken = true;
-      facts.warn(str_cat("line ", number, ": is longer than ", kMetricLineBytesMax, " bytes"));
-    } else if (has_text(line)) {
-      const std::string problem = problem_of(line);
-      if (problem.empty()) {
-        Input input(line, nullptr);
-        read_json_value(input, facts);
-      } else {
-        broken = true;
-        facts.warn(str_cat("line ", number, ": ", problem));
-      }
-    }
-    ++number;
-  } while (bytes.line(line, kMetricLineBytesMax, cut));
-  // Unless the file's name says that it has lines, the first line may be the document and the rest
-  // garbage.
-  if (broken && !names_lines(facts.path())) facts.discard();
 }
 
 }  // namespace tarn

@@ -8,6 +8,7 @@
 
 #include "core/base/number.h"
 #include "core/base/str_cat.h"
+#include "core/base/text.h"
 #include "core/metrics/files/metric_file.h"
 
 namespace tarn {
@@ -15,9 +16,8 @@ namespace {
 
 constexpr size_t kColumnsMax = 4096;
 constexpr size_t kColumnBytesShown = 60;
-constexpr std::string_view kBom = "\xEF\xBB\xBF";
 
-enum class RowEnd { kRow, kFile, kTooLong, kOpenQuote };
+enum class RowEnd { kRow, kFile, kTooLong, kOpenQuote, kLoneReturn };
 
 /// Cells as in RFC 4180: quoted ones may contain delimiters, doubled quotes and newlines.
 class CsvRows {
@@ -33,6 +33,9 @@ class CsvRows {
     for (int byte = bytes_.get(); byte != ByteSource::kEnd; byte = bytes_.get()) {
       if (byte == '\n') ++line_;
       if (++taken > kMetricLineBytesMax || cells.size() > kColumnsMax) return RowEnd::kTooLong;
+      if (byte == '\r' && bytes_.peek() != '\n' && bytes_.peek() != ByteSource::kEnd) {
+        return RowEnd::kLoneReturn;
+      }
       if (quoted) {
         if (byte != '"') {
           cells.back().push_back(static_cast<char>(byte));
@@ -73,7 +76,6 @@ struct Column {
 std::vector<Column> columns_of(const std::vector<std::string>& header) {
   std::vector<Column> columns;
   for (std::string name : header) {
-    if (columns.empty() && name.starts_with(kBom)) name.erase(0, kBom.size());
     Column column;
     column.is_index = name.empty() || name.starts_with("Unnamed: ");
     column.is_step = is_step_name(name);
@@ -83,7 +85,7 @@ std::vector<Column> columns_of(const std::vector<std::string>& header) {
   return columns;
 }
 
-/// A duplicate column name, which readers resolve differently; nullptr: none.
+/// A duplicate column name; nullptr: none.
 const std::string* name_twice(const std::vector<Column>& columns) {
   std::set<std::string_view> names;
   for (const Column& column : columns) {
@@ -106,6 +108,53 @@ std::optional<int64_t> step_of(const std::vector<Column>& columns,
   return index;
 }
 
+/// Why a table with such a row counts for nothing; "" = it counts.
+std::string_view problem_of(RowEnd end) {
+  switch (end) {
+    case RowEnd::kRow:
+    case RowEnd::kFile:
+      return "";
+    case RowEnd::kTooLong:
+      return "is too long or has too many cells";
+    case RowEnd::kOpenQuote:
+      return "a quote is not closed";
+    case RowEnd::kLoneReturn:
+      return "has a carriage return without a newline";
+  }
+  return "";
+}
+
+/// A line of an MLflow metric: "timestamp value", then the step, then a data set and its digest.
+struct MlflowLine {
+  int64_t timestamp = 0;
+  double value = 0;
+  int64_t step = 0;
+};
+
+std::optional<int64_t> whole_number(std::string_view text) {
+  int64_t out = 0;
+  const auto [at, error] = std::from_chars(text.data(), text.data() + text.size(), out);
+  if (error != std::errc() || at != text.data() + text.size()) return std::nullopt;
+  return out;
+}
+
+/// nullopt for a line that MLflow itself does not read.
+std::optional<MlflowLine> parse_mlflow_line(std::string_view line) {
+  if (has_control(line)) return std::nullopt;
+  std::vector<std::string_view> parts;
+  for (size_t at = 0; at != line.npos;) {
+    const size_t blank = line.find(' ', at);
+    parts.push_back(line.substr(at, blank - at));
+    at = blank == line.npos ? blank : blank + 1;
+  }
+  if (parts.size() != 2 && parts.size() != 3 && parts.size() != 5) return std::nullopt;
+  const auto timestamp = whole_number(parts[0]);
+  const auto value = parse_number(parts[1]);
+  const auto step = parts.size() > 2 ? whole_number(parts[2]) : 0;
+  if (!timestamp || !value || !step) return std::nullopt;
+  return MlflowLine{*timestamp, *value, *step};
+}
+
 }  // namespace
 
 void read_csv(ByteSource& bytes, char delimiter, FileFacts& facts) {
@@ -115,16 +164,15 @@ void read_csv(ByteSource& bytes, char delimiter, FileFacts& facts) {
   if (end == RowEnd::kFile) return;
   std::vector<Column> columns = columns_of(cells);
   if (const std::string* name = name_twice(columns)) {
-    facts.warn(str_cat("line 1: has column \"", name->substr(0, kColumnBytesShown),
-                       "\" twice: the file counts for nothing"));
-    return;
+    return facts.reject(
+        str_cat("line 1: has column \"", name->substr(0, kColumnBytesShown), "\" twice"));
   }
   while (end == RowEnd::kRow) {
     end = rows.next(cells);
     if (end != RowEnd::kRow) break;
     if (cells.size() == 1 && cells.front().empty()) continue;
     if (cells.size() > columns.size()) {
-      facts.warn(str_cat("line ", rows.row_line(), ": has more cells than the header"));
+      return facts.reject(str_cat("line ", rows.row_line(), ": has more cells than the header"));
     }
     const auto step = step_of(columns, cells);
     for (size_t i = 0; i < std::min(columns.size(), cells.size()); ++i) {
@@ -138,45 +186,35 @@ void read_csv(ByteSource& bytes, char delimiter, FileFacts& facts) {
       }
     }
   }
+  if (const std::string_view problem = problem_of(end); !problem.empty()) {
+    return facts.reject(str_cat("line ", rows.row_line(), ": ", problem));
+  }
   for (const Column& column : columns) {
     if (!column.has_numbers || column.first_text_line == 0) continue;
     facts.warn(str_cat("line ", column.first_text_line, ": column \"",
                        column.name.substr(0, kColumnBytesShown),
                        "\" has a cell that is no number"));
   }
-  if (end == RowEnd::kTooLong) {
-    facts.warn(str_cat("line ", rows.row_line(), ": is longer than ", kMetricLineBytesMax,
-                       " bytes or has more than ", kColumnsMax, " cells: read up to there"));
-  }
-  if (end == RowEnd::kOpenQuote) {
-    facts.warn(str_cat("line ", rows.row_line(), ": a quote is not closed: read up to there"));
-  }
 }
 
 void read_mlflow_metric(ByteSource& bytes, std::string_view name, FileFacts& facts) {
   std::string line;
   bool cut = false;
+  std::optional<MlflowLine> last;
+  bool tied = false;
   for (uint64_t number = 1; bytes.line(line, kMetricLineBytesMax, cut); ++number) {
-    if (line.empty()) continue;
-    const size_t value_at = line.find(' ');
-    const size_t step_at = value_at == line.npos ? line.npos : line.find(' ', value_at + 1);
-    const std::string_view text(line);
-    std::optional<double> value;
-    int64_t step = 0;
-    bool good = step_at != line.npos && parse_number(text.substr(0, value_at)).has_value();
-    if (good) {
-      value = parse_number(text.substr(value_at + 1, step_at - value_at - 1));
-      const std::string_view digits =
-          text.substr(step_at + 1, text.find(' ', step_at + 1) - step_at - 1);
-      const auto [at, error] = std::from_chars(digits.data(), digits.data() + digits.size(), step);
-      good = value && error == std::errc() && at == digits.data() + digits.size();
+    const auto read = cut ? std::nullopt : parse_mlflow_line(line);
+    if (!read) return facts.reject(str_cat("line ", number, ": is not \"timestamp value step\""));
+    facts.add_point(name, "", read->step, read->value, read->timestamp);
+    const auto place_of = [](const MlflowLine& l) { return std::pair(l.step, l.timestamp); };
+    if (!last || place_of(*read) > place_of(*last)) {
+      last = read;
+      tied = false;
+    } else if (place_of(*read) == place_of(*last)) {
+      tied |= read->value != last->value;
     }
-    if (!good) {
-      facts.warn(str_cat("line ", number, ": is not \"timestamp value step\""));
-      return;
-    }
-    facts.add_point(name, "", step, *value);
   }
+  if (tied) facts.reject("has several values of the last step and time");
 }
 
 }  // namespace tarn

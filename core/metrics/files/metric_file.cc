@@ -5,7 +5,7 @@
 #include <optional>
 #include <vector>
 
-#include "core/base/str_cat.h"
+#include "core/base/encoding.h"
 #include "core/metrics/run.h"
 
 namespace tarn {
@@ -56,6 +56,62 @@ void read_mlflow_param(ByteSource& bytes, std::string_view name, FileFacts& fact
   facts.add_param(name, value);
 }
 
+/// Whether the chunks of a file are UTF-8 that every loader decodes alike.
+class TextCheck {
+ public:
+  /// An empty chunk is the end.
+  void add(std::string_view chunk) {
+    const bool ends = chunk.empty();
+    held_.append(chunk);
+    if (is_first_ && held_.starts_with("\xEF\xBB\xBF")) {
+      problem_ = "begins with a byte order mark, write UTF-8 without one";
+    }
+    is_first_ = false;
+    // The last character may go on in the next chunk.
+    size_t whole = held_.size();
+    while (!ends && whole > 0 && held_.size() - whole < 4 && (held_[whole - 1] & 0x80) != 0) {
+      if ((held_[--whole] & 0x40) != 0) break;
+    }
+    const std::string_view checked = std::string_view(held_).substr(0, whole);
+    if (problem_.empty() && (!is_utf8(checked) || checked.find('\0') != checked.npos)) {
+      problem_ = "is not text in UTF-8";
+    }
+    held_.erase(0, whole);
+  }
+  std::string_view problem() const { return problem_; }
+
+ private:
+  std::string held_;
+  bool is_first_ = true;
+  std::string_view problem_;
+};
+
+void read_text(MetricFileKind kind, ByteSource& bytes, FileFacts& facts) {
+  switch (kind) {
+    case MetricFileKind::kNone:
+    case MetricFileKind::kTensorBoard:
+      break;
+    case MetricFileKind::kJson:
+      read_json(bytes, facts);
+      break;
+    case MetricFileKind::kCsv:
+      read_csv(bytes, ',', facts);
+      break;
+    case MetricFileKind::kTsv:
+      read_csv(bytes, '\t', facts);
+      break;
+    case MetricFileKind::kYaml:
+      read_yaml(bytes, facts);
+      break;
+    case MetricFileKind::kMlflowMetric:
+      read_mlflow_metric(bytes, behind_directory(facts.path(), "metrics"), facts);
+      break;
+    case MetricFileKind::kMlflowParam:
+      read_mlflow_param(bytes, behind_directory(facts.path(), "params"), facts);
+      break;
+  }
+}
+
 }  // namespace
 
 MetricFileKind metric_file_kind(std::string_view path) {
@@ -97,35 +153,22 @@ MetricFileKind metric_file_kind(std::string_view path) {
 }
 
 void read_metric_file(MetricFileKind kind, ByteSource& bytes, FileFacts& facts) {
-  switch (kind) {
-    case MetricFileKind::kNone:
-      return;
-    case MetricFileKind::kJson:
-      read_json(bytes, facts);
-      break;
-    case MetricFileKind::kCsv:
-      read_csv(bytes, ',', facts);
-      break;
-    case MetricFileKind::kTsv:
-      read_csv(bytes, '\t', facts);
-      break;
-    case MetricFileKind::kYaml:
-      read_yaml(bytes, facts);
-      break;
-    case MetricFileKind::kMlflowMetric:
-      read_mlflow_metric(bytes, behind_directory(facts.path(), "metrics"), facts);
-      break;
-    case MetricFileKind::kMlflowParam:
-      read_mlflow_param(bytes, behind_directory(facts.path(), "params"), facts);
-      break;
-    case MetricFileKind::kTensorBoard:
-      read_tensor_board(bytes, split_of(facts.path()), facts);
-      break;
+  if (kind == MetricFileKind::kTensorBoard) {
+    read_tensor_board(bytes, split_of(facts.path()), facts);
+  } else {
+    TextCheck check;
+    ByteSource text(
+        [&](std::span<char> out) {
+          const size_t count = bytes.read(out);
+          check.add({out.data(), count});
+          if (check.problem().empty()) return count;
+          facts.reject(check.problem());
+          return size_t{0};
+        },
+        UINT64_MAX);
+    read_text(kind, text, facts);
   }
-  if (bytes.limited()) {
-    facts.warn(
-        str_cat("is longer than what is read of one file: read up to byte ", bytes.position()));
-  }
+  if (bytes.limited()) facts.reject("is longer than what is read of one file");
 }
 
 bool is_step_name(std::string_view name) {

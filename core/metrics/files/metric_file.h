@@ -32,22 +32,25 @@ enum class MetricFileKind {
 /// The kind of a file, by its path alone.
 MetricFileKind metric_file_kind(std::string_view path);
 
-/// Reads to the end or to the first malformed data; a warning names that place, and earlier values
-/// count. Throws only the source's exceptions.
+/// Reads to the end. A file that is broken or that common loaders read differently is rejected:
+/// duplicate names, malformed data, text that is not UTF-8 or begins with a byte order mark, more
+/// than is read of one file. A TensorBoard file that ends in the middle counts up to
+/// there. Throws only the source's exceptions.
 void read_metric_file(MetricFileKind kind, ByteSource& bytes, FileFacts& facts);
 
 // One each; read_metric_file calls them.
 
-/// One value, or one per line (then one point of each metric per line). Names of nested numbers are
-/// joined by dots; elements of arrays are points. Text that is a number is one; NaN and Infinity
-/// may stand bare.
+/// One value; of files that are named .jsonl, .ndjson or part-* one per line, then one point of
+/// each metric per line. Names of nested numbers are joined by dots; elements of arrays are points.
+/// Text that is a number is one; NaN and Infinity may stand bare.
 void read_json(ByteSource& bytes, FileFacts& facts);
 /// Reads a table with a header. A column without a name is an index. Cells that are no numbers are
 /// ignored, with a warning where the column has numbers.
 void read_csv(ByteSource& bytes, char delimiter, FileFacts& facts);
-/// Reads YAML as one value of JSON.
+/// Reads YAML as one value of JSON. Anchors, merge keys, tags, directives, tabs, and numbers and
+/// line ends that only one version of YAML knows are malformed.
 void read_yaml(ByteSource& bytes, FileFacts& facts);
-/// Lines "timestamp value step".
+/// Lines "timestamp value step". The newest value of the highest step counts, as in MLflow.
 void read_mlflow_metric(ByteSource& bytes, std::string_view name, FileFacts& facts);
 /// Framed records of events; scalars only. The directory train, validation, test, eval or val is
 /// the split.

@@ -102,17 +102,9 @@ TEST(JsonFile, LinesArePoints) {
       read("metrics/log.jsonl", "{\"epoch\":1,\"loss\":\"0.7\"}\n\n{\"epoch\":3,\"loss\":0.5}\r\n");
   EXPECT_THAT(curves(facts), ElementsAre("loss=1:0.7,3:0.5"));
   EXPECT_THAT(facts.warnings(), IsEmpty());
-  EXPECT_THAT(curves(read("m.json", "{\"a\":1}\n{\"a\":2}\n")), ElementsAre("a=0:1,1:2"))
-      << "whatever the file is called";
+  EXPECT_THAT(curves(read("m.ndjson", "{\"a\":1}\n{\"a\":2}\n")), ElementsAre("a=0:1,1:2"));
   EXPECT_THAT(values(read("metrics/part-00000.json", "{\"loss\":\"0.7\",\"accuracy\":\"1.5\"}\n")),
               ElementsAre("loss=0.7", "accuracy=1.5"));
-}
-
-TEST(JsonFile, BadLineIsSkipped) {
-  const FileFacts facts = read("m.jsonl", "{\"a\":1}\n{\"a\":2,\"b\n[x]]\n{\"a\":3}\n");
-  EXPECT_THAT(curves(facts), ElementsAre("a=0:1,1:3"));
-  EXPECT_THAT(facts.warnings(),
-              ElementsAre("m.jsonl: line 2: ends in the middle", "m.jsonl: line 3: is not JSON"));
 }
 
 TEST(JsonFile, BrokenDocumentIsIgnored) {
@@ -126,7 +118,6 @@ TEST(JsonFile, BrokenDocumentIsIgnored) {
   }
   EXPECT_THAT(values(read("m.json", "{\"a\": 1, \"b\": {\"a\": 2}, \"c\": {\"a\": 3}}")),
               ElementsAre("a=1", "b.a=2", "c.a=3"));
-  EXPECT_THAT(values(read("m.jsonl", "{\"a\": 1, \"a\": 2}\n{\"a\": 3}\n")), ElementsAre("a=3"));
 }
 
 TEST(MetricFile, TheValueOfACurveIsThatOfItsHighestStep) {
@@ -150,24 +141,18 @@ TEST(JsonFile, TruncatedAnywhereIsIgnored) {
   }
 }
 
-TEST(JsonFile, NumberAtTheEndOfATruncatedFileIsIgnored) {
-  EXPECT_THAT(values(read("m.json", "{\"a\": 1, \"b\": 0")), IsEmpty()) << "it may have been 0.83";
-  EXPECT_THAT(values(read("m.jsonl", "{\"a\": 1}\n{\"a\": 12")), ElementsAre("a=1"));
-}
-
 TEST(JsonFile, LimitsDepth) {
   const std::string deep(1'000'000, '[');
   EXPECT_THAT(read("m.json", deep).warnings(),
               ElementsAre("m.json: line 1: is nested too deep: the file counts for nothing"));
-  std::string lines;
-  for (int i = 0; i < 100; ++i) lines += "x\n";
-  EXPECT_EQ(read("m.jsonl", lines).warnings().size(), kWarningsPerFileMax + 1);
 }
 
-TEST(JsonFile, WarningsAreTextWhateverTheFileHolds) {
-  const FileFacts facts = read("m.csv", std::string("a\xff\0b,c\n1,2\nx,3\n", 15));
-  EXPECT_THAT(values(facts), ElementsAre("c=3"));
-  EXPECT_THAT(facts.warnings(), ::testing::Contains(HasSubstr("a name is not UTF-8")));
+TEST(MetricFile, WarningsAreText) {
+  FileFacts facts("m.csv");
+  facts.warn(std::string_view("a\xff\0b", 4));
+  EXPECT_THAT(facts.warnings(), ElementsAre("m.csv: a??b"));
+  for (size_t i = 0; i < 2 * kWarningsPerFileMax; ++i) facts.warn("again");
+  EXPECT_EQ(facts.warnings().size(), kWarningsPerFileMax + 1);
 }
 
 TEST(YamlFile, IsReadLikeJson) {
@@ -181,20 +166,16 @@ TEST(YamlFile, IsReadLikeJson) {
                   "val.minus=0:-Infinity", "val.nan=0:NaN", "list=0:1,1:2", "row.f1=5:0.5,6:0.75"));
 }
 
-TEST(YamlFile, TruncatedFileKeepsEarlierValuesAndAliasBombsStaySmall) {
-  const FileFacts torn = read("m.yaml", "a: 1\nb: {c: 2");
-  EXPECT_THAT(values(torn), ElementsAre("a=1", "b.c=2"));
-  EXPECT_THAT(torn.warnings(), ElementsAre(HasSubstr("m.yaml: line ")));
+TEST(YamlFile, AliasBombsStaySmall) {
   std::string bomb = "a: &a [1,1,1,1,1,1,1,1,1]\n";
   for (char c = 'b'; c < 'z'; ++c) {
     bomb += std::string(1, c) + ": &" + c + " [";
     for (int i = 0; i < 9; ++i) bomb += std::string(i ? "," : "") + "*" + static_cast<char>(c - 1);
     bomb += "]\n";
   }
-  EXPECT_EQ(read("m.yaml", bomb).measured().size(), 1u);
+  EXPECT_THAT(read("m.yaml", bomb).warnings(), ::testing::SizeIs(1));
   EXPECT_THAT(read("m.yaml", std::string(100'000, '[')).warnings(), ::testing::SizeIs(1));
   EXPECT_THAT(read("m.yaml", std::string(kYamlBytesMax + 1, ' ')).warnings(), ::testing::SizeIs(1));
-  EXPECT_THAT(read("m.yaml", "? [a, b]\n: 1\n? {c: 2}\n: {d: 3}\ne: 4\n").warnings(), IsEmpty());
 }
 
 TEST(YamlFile, DuplicateKeyIsIgnored) {
@@ -242,7 +223,7 @@ TEST(CsvFile, TheWineSample) {
 
 TEST(CsvFile, HasQuotesStepsTextAndHoles) {
   const FileFacts facts = read("m.csv",
-                               "\xEF\xBB\xBFmodel,step,\"a \"\"b\"\", "
+                               "model,step,\"a \"\"b\"\", "
                                "c\",loss\n\"x\ny\",10,1,0.5\nz,20,,n/a\nw,30,\"3\",0.25\n");
   EXPECT_THAT(curves(facts), ElementsAre("a \"b\", c=10:1,30:3", "loss=10:0.5,30:0.25"));
   EXPECT_THAT(facts.warnings(),
@@ -272,13 +253,9 @@ TEST(CsvFile, TornAtEveryByteKeepsWholeRows) {
       EXPECT_EQ(facts.measured()[1].series.points[0].value, 2) << length;
     }
   }
-  EXPECT_THAT(read("m.csv", "a\n\"1\n2").warnings(),
-              ElementsAre(HasSubstr("a quote is not closed")));
-  EXPECT_THAT(read("m.csv", "a\n1,2\n").warnings(),
-              ElementsAre("m.csv: line 2: has more cells than the header"));
 }
 
-TEST(MlflowFile, DeletedRunIsIgnored) {
+TEST(MlflowFile, DeletedAndFailedRunsAreIgnored) {
   using Paths = std::vector<std::string>;
   EXPECT_EQ(mlflow_meta_paths("mlruns/0/abc/metrics/a"),
             (Paths{"mlruns/0/meta.yaml", "mlruns/0/abc/meta.yaml"}));
@@ -286,9 +263,15 @@ TEST(MlflowFile, DeletedRunIsIgnored) {
             (Paths{"out/mlruns/0/meta.yaml", "out/mlruns/0/abc/meta.yaml"}));
   EXPECT_EQ(mlflow_meta_paths("metrics/a"), Paths{});
   EXPECT_EQ(mlflow_meta_paths("mlruns/a"), Paths{});
-  EXPECT_TRUE(mlflow_says_deleted("run_id: abc\nlifecycle_stage: deleted\n"));
-  EXPECT_FALSE(mlflow_says_deleted("run_id: abc\nlifecycle_stage: active\n"));
-  EXPECT_FALSE(mlflow_says_deleted("- ["));
+  for (const char* meta :
+       {"run_id: abc\nlifecycle_stage: deleted\n", "lifecycle_stage: active\nstatus: 4\n",
+        "status: 5\n", "status: FAILED\n", "status: KILLED\n", "status: 3\nstatus: 4\n", "- ["}) {
+    EXPECT_NE(mlflow_run_problem(meta), "") << meta;
+  }
+  for (const char* meta : {"run_id: abc\nlifecycle_stage: active\nstatus: 3\n", "status: 1\n",
+                           "status: RUNNING\n", "experiment_id: '0'\n", ""}) {
+    EXPECT_EQ(mlflow_run_problem(meta), "") << meta;
+  }
 }
 
 TEST(MlflowFile, ReadsMetricsAndParameters) {
@@ -297,10 +280,16 @@ TEST(MlflowFile, ReadsMetricsAndParameters) {
       ElementsAre("val/loss=0:0.5,10:NaN"));
   const FileFacts param = read("mlruns/0/abc/params/lr", "0.01");
   EXPECT_EQ(param.params(), (std::map<std::string, std::string>{{"lr", "0.01"}}));
-  const FileFacts torn = read("mlruns/0/abc/metrics/loss", "1700 0.5 0\n1700 0.2");
-  EXPECT_THAT(curves(torn), ElementsAre("loss=0:0.5"));
-  EXPECT_THAT(torn.warnings(), ElementsAre(HasSubstr("line 2: is not")));
   EXPECT_THAT(read("metrics/README", "how to read this").warnings(), ::testing::SizeIs(1));
+  EXPECT_THAT(curves(read("metrics/a", "1700 0.5\n1701 0.6 7 data 1a2b\n")),
+              ElementsAre("a=0:0.5,7:0.6"));
+}
+
+TEST(MlflowFile, TheNewestValueOfTheHighestStepCounts) {
+  EXPECT_THAT(values(read("metrics/a", "1702 0.1 5\n1701 0.99 5\n1703 0.5 4\n")),
+              ElementsAre("a=0.1"));
+  EXPECT_THAT(values(read("metrics/a", "1701 0.3 5\n1701 0.4 5\n1702 0.2 5\n1702 0.2 5\n")),
+              ElementsAre("a=0.2"));
 }
 
 // Messages of TensorFlow, by hand.
@@ -393,10 +382,7 @@ TEST(TensorBoardFile, EveryDamagedByteIsNoticed) {
     ASSERT_EQ(facts.warnings().size(), 1u) << at;
     EXPECT_THAT(facts.warnings()[0], HasSubstr("record at byte " + std::to_string(first.size())))
         << at;
-    // After a record with a known length the next one is found.
-    EXPECT_THAT(curves(facts),
-                ElementsAre(at < 12 ? "loss@validation=1:0.5" : "loss@validation=1:0.5,1:0.5"))
-        << at;
+    EXPECT_THAT(curves(facts), IsEmpty()) << at;
   }
 }
 
@@ -405,6 +391,174 @@ TEST(TensorBoardFile, LongRecordsAreSkipped) {
   const FileFacts facts = read(kEventPath, record(image) + record(event(1, simple("loss", 0.5f))));
   EXPECT_THAT(curves(facts), ElementsAre("loss@validation=1:0.5"));
   EXPECT_THAT(facts.warnings(), IsEmpty());
+}
+
+struct Content {
+  std::string path;
+  std::string bytes;
+};
+
+/// Contents that two common loaders read differently, or that one of them refuses. A kind without
+/// any does not compile.
+std::vector<Content> read_differently(MetricFileKind kind) {
+  const std::string good = record(event(1, simple("a", 0.5f)));
+  std::string damaged = good;
+  damaged[20] ^= 1;
+  switch (kind) {
+    case MetricFileKind::kNone:
+      return {};
+    case MetricFileKind::kJson:
+      return {{"m.json", R"({"eval": {"acc": 0.1}, "eval.acc": 0.99})"},
+              {"m.json", R"({"eval.acc": 0.99, "eval": {"acc": 0.1}})"},
+              {"m.json", R"({"": {"acc": 0.1}, "acc": 0.99})"},
+              {"m.json", R"({"rows": [{"a": 1}, {"a": 2}], "rows.a": 5})"},
+              {"m.json", R"({"a": {"b": [1, 2]}, "a.b": 3})"},
+              {"m.json", R"({"x": {"y": {"a": 0.1, "a": 0.99}}})"},
+              {"m.json", "{\"a\": 0.1}\n{\"a\": 0.99}\n"},
+              {"m.json", "{\"a\": 0.1} {\"a\": 0.99}"},
+              {"m.json", "{\"a\": 0.1},"},
+              {"m.json", "{\"a\": 0.1, \"b\": Inf}"},
+              {"m.json", "{\"a\": 0.1, N: 1}"},
+              {"m.json", "{\"a\": 1, \"b\": 0"},
+              {"m.json", "\xEF\xBB\xBF{\"a\": 0.1}"},
+              {"m.json", "\n\xEF\xBB\xBF{\"a\": 0.1}"},
+              {"m.jsonl", "{\"a\": 0.1}\n\xEF\xBB\xBF{\"a\": 0.9}"},
+              {"m.json", std::string("{\0\"\0a\0\"\0:\0001\0}\0", 14)},
+              {"m.json", "{\"a\": 0.1, \"n\": \"\xff\"}"},
+              {"m.json", "{\"a\": 0.1, \"n\": \"\xed\xa0\x80\"}"},
+              {"m.jsonl", "{\"a\": 1}\n{\"a\": 2,\"b\n{\"a\": 3}\n"},
+              {"m.jsonl", "{\"a\": 1}\n{\"a\": 12"},
+              {"m.jsonl", "{\"a\": 1} {\"a\": 2}\n"},
+              {"m.jsonl", "{\"a\": 1, \"a\": 2}\n{\"a\": 3}\n"},
+              {"m.jsonl", "{\"e\": {\"a\": 1}}\n{\"e.a\": 2}\n"},
+              {"m.jsonl", "{\"a\": 1}\n" + std::string(kMetricLineBytesMax + 1, ' ') + "\n"}};
+    case MetricFileKind::kCsv:
+      return {{"m.csv", "a,b,a\n1,2,3\n"},
+              {"m.csv", "a\rb\n1\n"},
+              {"m.csv", "a,\"b\rc\"\n1,2\n"},
+              {"m.csv", "a\n1\r2\n"},
+              {"m.csv", "a\n1\n0.5,0.99\n"},
+              {"m.csv", "a,b\n1,2,\n"},
+              {"m.csv", "a\n1\n\"2\n"},
+              {"m.csv", "\"a\n1\n"},
+              {"m.csv",
+               "\xEF\xBB\xBF"
+               "a,b\n1,2\n"},
+              {"m.csv", "a,b\n1,\xe9\n"},
+              {"m.csv", std::string("a,b\n1,\0\n", 9)},
+              {"m.csv", "a\n1\n" + std::string(kMetricLineBytesMax + 1, '2') + "\n"}};
+    case MetricFileKind::kTsv:
+      return {{"m.tsv", "a\ta\n1\t2\n"}, {"m.tsv", "a\n1\n2\t3\n"}, {"m.tsv", "a\n1\n\"2"}};
+    case MetricFileKind::kYaml:
+      return {{"m.yaml", "eval: {acc: 0.1}\neval.acc: 0.99\n"},
+              {"m.yaml", "a: 0.1\n---\na: 0.99\n"},
+              {"m.yaml", "a: 0.1\n---\n"},
+              {"m.yaml", "a: 0.1\n...\na: 0.99\n"},
+              {"m.yaml", "a: 0.1\nb: {c: 2"},
+              {"m.yaml", "a: 0.1\n]\na: 0.99\n"},
+              {"m.yaml", "a: 0.1\n\"a\": 0.99\n"},
+              {"m.yaml", "x: [{y: {a: 1, a: 2}}]\n"},
+              {"m.yaml", "1: 0.1\n1.0: 0.99\n"},
+              {"m.yaml", "1: 0.1\n\"1\": 0.99\n"},
+              {"m.yaml", "yes: 0.1\ntrue: 0.99\n"},
+              {"m.yaml", "~: {a: 0.1}\n"},
+              {"m.yaml", "? [a, b]\n: 1\na: 2\n"},
+              {"m.yaml", "? {c: 2}\n: {d: 3}\n"},
+              {"m.yaml", "x: &x {step: 2, a: 0.99}\nr: [{step: 1, a: 0.1}, *x]\n"},
+              {"m.yaml", "a: &x 0.99\n"},
+              {"m.yaml", "r: [{&a: 0.99}]\nb: 1\n"},
+              {"m.yaml", "<<: {a: 0.99}\nb: 1\n"},
+              {"m.yaml", "b: 1\na: =\n"},
+              {"m.yaml", "a: 0.1\n%YAML 1.2\n"},
+              {"m.yaml", "b: 1\na:\t0.1\n"},
+              {"m.yaml", "b: 1\ra: 0.1\n"},
+              {"m.yaml", "b: 1\n# \u0085a: 0.1\n"},
+              {"m.yaml", "b: 1\n# \u2028a: 0.1\n"},
+              {"m.yaml", "b: 1\n# \u2029a: 0.1\n"},
+              {"m.yaml", "b: 1\n\ufeffa: 0.1\n"},
+              {"m.yaml", "a: !{b: 1}\n"},
+              {"m.yaml", "a: !!int \"7\"\n"},
+              {"m.yaml", "a: !other 0.5\n"},
+              {"m.yaml", "a: !!set {b}\n"},
+              {"m.yaml", "a: 010\n"},
+              {"m.yaml", "a: 0x1F\n"},
+              {"m.yaml", "a: -0b11\n"},
+              {"m.yaml", "a: 0o17\n"},
+              {"m.yaml", "a: 1_000\n"},
+              {"m.yaml", "a: 1_0.5e+3\n"},
+              {"m.yaml", "a: 1:30\n"},
+              {"m.yaml", "0x1: 0.5\n"},
+              {"m.yaml",
+               "\xEF\xBB\xBF"
+               "a: 0.1\n"},
+              {"m.yaml", std::string("\xFF\xFE"
+                                     "a\0:\0 \0001\0",
+                                     10)},
+              {"m.yaml", "a: 0.1\nb: \xff\n"},
+              {"m.yaml", "a: 1\n" + std::string(kYamlBytesMax, ' ')}};
+    case MetricFileKind::kMlflowMetric:
+      return {{"metrics/a", "1700 0.5 0\n1700 0.2\n1701 x 1\n"},
+              {"metrics/a", "1700 0.5 0\n\n1701 0.6 1\n"},
+              {"metrics/a", "1700 0.5 0 data\n"},
+              {"metrics/a", "1700 0.5 0\n1.5 0.9 1\n"},
+              {"metrics/a", "1700 0.5  0\n"},
+              {"metrics/a", "1700 0.5 0\n1701 0.9 1 d x\r1702\n"},
+              {"metrics/a", "1700 0.5 1\n1700 0.9 1\n"},
+              {"mlruns/0/r/metrics/a", "1700 0.5 1\n1701 NaN 1\n1701 0.9 1\n"},
+              {"metrics/a",
+               "\xEF\xBB\xBF"
+               "1700 0.5 1\n"},
+              {"metrics/a", "1700 0.5 1 d \xff\n"}};
+    case MetricFileKind::kMlflowParam:
+      return {{"mlruns/0/r/params/lr",
+               "\xEF\xBB\xBF"
+               "0.1"},
+              {"mlruns/0/r/params/lr", "\xff"}};
+    case MetricFileKind::kTensorBoard:
+      return {{kEventPath, good + damaged + good},
+              {kEventPath, good + record("\x0a") + good},
+              {kEventPath, good + std::string(40, 'x')}};
+  }
+  return {};
+}
+
+TEST(MetricFile, ThatLoadersReadDifferentlyCountsForNothing) {
+  for (auto kind = MetricFileKind::kNone; kind <= MetricFileKind::kTensorBoard;
+       kind = static_cast<MetricFileKind>(static_cast<int>(kind) + 1)) {
+    for (const auto& [path, bytes] : read_differently(kind)) {
+      EXPECT_EQ(metric_file_kind(path), kind) << path;
+      const FileFacts facts = read(path, bytes);
+      const std::string shown = bytes.substr(0, 60);
+      EXPECT_THAT(values(facts), IsEmpty()) << path << ": " << shown;
+      EXPECT_THAT(facts.params(), IsEmpty()) << path << ": " << shown;
+      EXPECT_THAT(facts.warnings(), ElementsAre(HasSubstr(": the file counts for nothing")))
+          << path << ": " << shown;
+    }
+  }
+}
+
+TEST(MetricFile, CharactersOfAnyWidthMayMeetTheEndOfAChunk) {
+  for (const std::string character : {"a", "\u00e9", "\u20ac", "\U0001F600"}) {
+    for (size_t before = 65530; before < 65540; ++before) {
+      const std::string text = "{\"n\": \"" + std::string(before, 'x') + character + character +
+                               std::string(70'000, 'y') + "\", \"a\": 1}";
+      EXPECT_THAT(values(read("m.json", text)), ElementsAre("a=1")) << before << character;
+    }
+  }
+}
+
+TEST(YamlFile, PlainTextThatLooksLikeANumberIsText) {
+  const FileFacts facts = read("m.yaml",
+                               "a: 1\nday: 2024-01-01\nrun: 2024-01-01_12-00-00\nsha: 0b1f33\n"
+                               "name: 10_epochs\nquoted: '010'\nseven: 07\nversion: 1.2.3\n");
+  EXPECT_THAT(values(facts), ElementsAre("a=1", "quoted=10", "seven=7"));
+  EXPECT_THAT(facts.warnings(), IsEmpty());
+}
+
+TEST(TensorBoardFile, SummariesOfOneEventAreMerged) {
+  const std::string both = number_field(2, 1) + field(5, field(1, simple("a", 0.5f))) +
+                           field(5, field(1, simple("b", 0.25f)));
+  EXPECT_THAT(values(read(kEventPath, record(both))), ElementsAre("a=0.5", "b=0.25"));
 }
 
 TEST(MetricFile, AMillionPointsAreKeptAndTheLastValueCounts) {
@@ -427,9 +581,10 @@ TEST(MetricFile, IsReadUpToItsLimit) {
         return out.size();
       },
       1'000'000);
-  FileFacts facts("metrics/endless.jsonl");
-  read_metric_file(MetricFileKind::kJson, source, facts);
-  EXPECT_THAT(facts.warnings(), ::testing::Contains(HasSubstr("read up to byte 1000000")));
+  FileFacts facts("metrics/endless.csv");
+  read_metric_file(MetricFileKind::kCsv, source, facts);
+  EXPECT_THAT(values(facts), IsEmpty());
+  EXPECT_THAT(facts.warnings(), ::testing::Contains(HasSubstr("counts for nothing")));
   EXPECT_LT(given, 1'200'000u);
 }
 

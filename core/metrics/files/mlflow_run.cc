@@ -1,7 +1,5 @@
 #include "core/metrics/files/mlflow_run.h"
 
-#include <algorithm>
-
 #include "core/base/error.h"
 #include "core/base/str_cat.h"
 #include "core/metrics/files/yaml_node.h"
@@ -23,15 +21,28 @@ std::vector<std::string> mlflow_meta_paths(std::string_view path) {
   return out;
 }
 
-bool mlflow_says_deleted(const std::string& meta) {
+std::string_view mlflow_run_problem(const std::string& meta) {
+  // Members of MLflow's files, whose status is a number of mlflow.entities.RunStatus.
+  constexpr struct {
+    std::string_view key;
+    std::string_view value;
+    std::string_view problem;
+  } kProblems[] = {{"lifecycle_stage", "deleted", "was deleted"},
+                   {"status", "4", "failed"},
+                   {"status", "FAILED", "failed"},
+                   {"status", "5", "was killed"},
+                   {"status", "KILLED", "was killed"}};
   try {
     const YamlNode root = parse_yaml(meta);
-    return std::any_of(root.members.begin(), root.members.end(), [](const auto& member) {
-      return member.first.text == "lifecycle_stage" && member.second.text == "deleted";
-    });
+    for (const auto& [key, value] : root.members) {
+      for (const auto& known : kProblems) {
+        if (key.text == known.key && value.text == known.value) return known.problem;
+      }
+    }
   } catch (const Error&) {
-    return false;
+    return "has an invalid meta.yaml";
   }
+  return "";
 }
 
 }  // namespace tarn

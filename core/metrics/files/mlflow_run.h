@@ -14,7 +14,8 @@ constexpr size_t kMlflowMetaBytesMax = 64 * 1024;
 /// Paths of the meta.yaml of the file's experiment and run; empty outside an MLflow directory.
 std::vector<std::string> mlflow_meta_paths(std::string_view path);
 
-/// Whether a meta.yaml marks its run or experiment as deleted; false for invalid YAML.
-bool mlflow_says_deleted(const std::string& meta);
+/// Why a run or experiment with this meta.yaml does not count: MLflow does not show it, or it did
+/// not end well. "" = it counts.
+std::string_view mlflow_run_problem(const std::string& meta);
 
 }  // namespace tarn

@@ -5,15 +5,20 @@
 #include <optional>
 #include <string>
 #include <string_view>
-#include <utility>
+#include <unordered_map>
 #include <vector>
 
 #include "core/metrics/files/file_facts.h"
 
 namespace tarn {
 
-/// Takes the events of a parser. A map that is the whole value or an element of a list is a row:
-/// its numbers share a step, which is its member named so, if any. One thread at a time.
+/// Different names of one file that are compared with each other.
+constexpr size_t kNestedNamesMax = 10'000;
+
+/// Takes the events of a parser, of one value or of several that belong together. A map that is a
+/// whole value or an element of a list is a row: its numbers share a step, which is its member
+/// named so, if any. The file is rejected if keys of different places give one name, as {"a": {"b":
+/// 1}} and {"a.b": 2} do. One thread at a time.
 class NestedNumbers {
  public:
   explicit NestedNumbers(FileFacts& facts) : facts_(facts) {}
@@ -25,14 +30,13 @@ class NestedNumbers {
   void number(double value);
   void text(std::string_view value);  ///< a number when it reads as one
   void end();
-  /// Counts the part of an unfinished value that was read; then the next value begins.
-  void finish();
 
  private:
   struct Frame {
     bool is_list = false;
     bool is_row = false;
-    size_t name_bytes = 0;  ///< of the name that its members begin with
+    size_t name_bytes = 0;   ///< of the name that its members begin with
+    size_t place_bytes = 0;  ///< the same of the place
     size_t row_start = 0;
   };
   struct Collected {
@@ -41,10 +45,13 @@ class NestedNumbers {
     bool is_step = false;
   };
   bool begin(bool is_list);
+  void check_place();
 
   FileFacts& facts_;
   std::vector<Frame> frames_;
   std::string name_;
+  std::string place_;  ///< the keys with their lengths, and the lists
+  std::unordered_map<std::string, std::string> places_;  ///< by name
   std::vector<Collected> row_;
 };
 
