@@ -29,6 +29,8 @@ struct Metric {
   std::string split{};     ///< for example "validation"; "" = none
   Instant measured{};      ///< within an origin the newest counts
   std::string reporter{};  ///< of a run: the user who recorded it
+  /// The id of that user, which no later user of the same name has; 0 = it was not known.
+  int32_t reporter_id = 0;
   /// Remeasured for a champion by a user whom the policy names: it counts whatever sources a rule
   /// trusts.
   bool remeasured = false;

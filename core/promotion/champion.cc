@@ -53,8 +53,8 @@ std::vector<Metric> remeasurements(branch::Engine& engine, const Repository& rep
   for (const CommitFacts& facts : facts_of(engine, repository.id, policy, commits)) {
     for (const Metric& metric : facts.metrics) {
       if (metric.origin != MetricOrigin::kApi || metric.measured <= since ||
-          std::find(policy.remeasure.begin(), policy.remeasure.end(), metric.reporter) ==
-              policy.remeasure.end())
+          std::none_of(policy.remeasure.begin(), policy.remeasure.end(),
+                       [&](const PolicyUser& user) { return user.recorded(metric); }))
         continue;
       const auto at = std::find_if(out.begin(), out.end(), [&](const Metric& known) {
         return known.name == metric.name && known.split == metric.split;

@@ -3,6 +3,8 @@
 
 #include "core/branch/aliases.h"
 #include "core/promotion/champion.h"
+#include "core/promotion/evidence.h"
+#include "core/promotion/gate_facts.h"
 #include "core/promotion/promotions_fixture.h"
 #include "core/runs/runs.h"
 
@@ -73,6 +75,93 @@ TEST_F(Remeasuring, RunsOfOtherUsersAreIgnored) {
   const Promotion promotion = promote({"exp-next"});
   EXPECT_EQ(outcome(promotion), "rejected gate_failed");
   EXPECT_FALSE(champion_of(promotion)[0].contains("remeasured"));
+}
+
+TEST_F(Remeasuring, IsForTheUserOfTheTimeWhenThePolicyWasSet) {
+  recreate_user("bench");
+  apply_policy(std::string(kPolicy) + std::string(kRemeasure));
+  candidate("exp-good", "0.9");
+  ASSERT_EQ(outcome(promote({"exp-good"})), "promoted");
+  candidate("exp-next", "0.7");
+  recreate_user("bench");
+  log_run(champion(), 0.65, "bench");
+  EXPECT_EQ(outcome(promote({"exp-next"})), "rejected gate_failed") << "another user has the name";
+  apply_policy(std::string(kPolicy) + std::string(kRemeasure));
+  EXPECT_EQ(outcome(promote({"exp-next"})), "promoted") << "the policy was set for the new user";
+}
+
+/// A run of a user whom a policy trusts by name.
+class TrustedUser : public Promotions {
+ protected:
+  static constexpr std::string_view kTrusting =
+      "destination: main\nmetrics: [{name: accuracy, goal: max, min: 0.6, trust: "
+      "[\"api:bench\"]}]\n";
+  void log_run(const std::string& branch, double accuracy, const std::string& key = "") {
+    runs::RunRecording run{.experiment = "e",
+                           .ref = branch,
+                           .metrics = {{.name = "accuracy", .value = accuracy}},
+                           .owner = "bench"};
+    if (!key.empty()) run.idempotency_key = key;
+    runs::record_run(*engine, repo, run);
+  }
+  std::string judged(const std::string& branch) {
+    const GateAnswer answer =
+        evaluate_gate(*engine, repo, {.policy = "digits", .candidates = {branch}});
+    const Verdict& verdict = answer.candidates.front().verdict;
+    for (const RuleResult& rule : verdict.rules) {
+      if (rule.outcome == RuleOutcome::kFail) return rule.code;
+    }
+    return std::string(name_of(verdict.outcome));
+  }
+};
+
+TEST_F(TrustedUser, IsTheOneOfTheTimeWhenThePolicyWasSet) {
+  recreate_user("bench");
+  candidate("exp-1", "");
+  log_run("exp-1", 0.9);
+  apply_policy(std::string(kTrusting));
+  EXPECT_EQ(judged("exp-1"), "passed");
+  recreate_user("bench");
+  EXPECT_EQ(judged("exp-1"), "passed") << "the deleted user recorded it";
+  candidate("exp-2", "");
+  log_run("exp-2", 0.9);
+  EXPECT_EQ(judged("exp-2"), "untrusted_origin") << "the policy trusts the deleted user";
+  apply_policy(std::string(kTrusting));
+  EXPECT_EQ(judged("exp-2"), "passed");
+  EXPECT_EQ(judged("exp-1"), "untrusted_origin") << "the policy trusts the new user";
+}
+
+TEST_F(TrustedUser, WhoDoesNotExistIsNobodyWhoComesLater) {
+  apply_policy(std::string(kTrusting));
+  recreate_user("bench");
+  candidate("exp-1", "");
+  log_run("exp-1", 0.9);
+  EXPECT_EQ(judged("exp-1"), "untrusted_origin");
+}
+
+TEST_F(TrustedUser, StaysTheSameInTheEvidence) {
+  recreate_user("bench");
+  apply_policy("alias: champion\n" + std::string(kTrusting));
+  candidate("exp-1", "");
+  log_run("exp-1", 0.9);
+  const Promotion promotion = promote({"exp-1"});
+  ASSERT_EQ(outcome(promotion), "promoted");
+  const std::vector<Metric> metrics = winner_metrics(promotion.evidence);
+  ASSERT_EQ(metrics.size(), 1u);
+  EXPECT_EQ(metrics[0].reporter, "bench");
+  EXPECT_NE(metrics[0].reporter_id, 0);
+}
+
+TEST_F(TrustedUser, DoesNotGetTheRunOfAnEarlierOneByItsKey) {
+  recreate_user("bench");
+  apply_policy(std::string(kTrusting));
+  candidate("exp-1", "");
+  log_run("exp-1", 0.9, "key");
+  recreate_user("bench");
+  apply_policy(std::string(kTrusting));
+  EXPECT_EQ(judged("exp-1"), "untrusted_origin");
+  log_run("exp-1", 0.9, "key");
+  EXPECT_EQ(judged("exp-1"), "passed");
 }
 
 TEST_F(Remeasuring, RunBeforeThePromotionIsOrdinary) {

@@ -34,6 +34,7 @@ Json metrics_json(const std::vector<Metric>& metrics) {
     item["value"] = number(metric.value);
     item["origin"] = metric.origin_text();
     if (!metric.reporter.empty()) item["reporter"] = metric.reporter;
+    if (metric.reporter_id != 0) item["reporter_id"] = metric.reporter_id;
     if (metric.remeasured) {
       item["remeasured"] = {{"run", metric.source},
                             {"user", metric.reporter},
@@ -175,6 +176,7 @@ Metric metric_from(const Json& item) {
   out.split = item.value("split", "");
   out.value = number_from(item.at("value"));
   out.reporter = item.value("reporter", "");
+  out.reporter_id = item.value("reporter_id", 0);
   const std::string origin = item.at("origin").get<std::string>();
   const size_t colon = std::min(origin.find(':'), origin.size());
   const auto known = parse_metric_origin(std::string_view(origin).substr(0, colon));

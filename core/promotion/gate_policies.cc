@@ -80,7 +80,7 @@ std::optional<CommitId> pinned(branch::Engine& engine, const Repository& reposit
 GatePolicyVersion draft_gate_policy(branch::Engine& engine, const Repository& repository,
                                     std::string_view name, const GatePolicySetting& setting) {
   check_name(name);
-  const GatePolicy policy = parse_gate_policy(setting.document);
+  GatePolicy policy = parse_gate_policy(setting.document);
   if (!policy.name.empty() && policy.name != name) {
     throw Error(ErrorCode::kInvalidArgument, reason::kPolicyInvalid,
                 str_cat("policy \"", name, "\": its document has the name \"", policy.name, "\""));
@@ -91,6 +91,8 @@ GatePolicyVersion draft_gate_policy(branch::Engine& engine, const Repository& re
                         "\": baseline: expected last, best_ever or none; destination is that of "
                         "promotions without a policy"));
   }
+  std::vector<std::string> users;
+  for (const PolicyUser* user : policy.users()) users.push_back(user->name);
   return {.name = std::string(name),
           .version = 0,
           .body =
@@ -101,7 +103,8 @@ GatePolicyVersion draft_gate_policy(branch::Engine& engine, const Repository& re
                   .ancestor =
                       pinned(engine, repository, name, "require_ancestor", policy.require_ancestor),
                   .unchanged_since = pinned(engine, repository, name, "unchanged_since.ref",
-                                            policy.unchanged_since.ref)},
+                                            policy.unchanged_since.ref),
+                  .users = GatePolicyStore(engine.pool).user_ids(users)},
           .author = setting.author,
           .at = engine.clock.now()};
 }
@@ -118,6 +121,7 @@ GatePolicySet set_gate_policy(branch::Engine& engine, const Repository& reposito
                                          .digest = draft.body->digest,
                                          .ancestor = draft.body->ancestor,
                                          .unchanged_since = draft.body->unchanged_since,
+                                         .users = draft.body->users,
                                          .author = draft.author,
                                          .at = draft.at,
                                          .expected = setting.expected};
@@ -177,6 +181,10 @@ GatePolicy policy_of(const GatePolicyVersion& version) {
   policy.name = version.name;
   policy.ancestor = version.body->ancestor;
   policy.unchanged_since.commit = version.body->unchanged_since;
+  for (PolicyUser* user : policy.users()) {
+    const auto known = version.body->users.find(user->name);
+    if (known != version.body->users.end()) user->id = known->second;
+  }
   return policy;
 }
 

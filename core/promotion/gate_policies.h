@@ -25,9 +25,10 @@ struct GatePolicySetting {
 };
 struct GatePolicySet {
   GatePolicyVersion version;
-  bool changed = true;  ///< else the policy held with this document already
+  bool changed = true;  ///< else the policy held with this document and these users already
 };
-/// Creates the next version of the policy. Its refs are resolved now, once and for all. Throws:
+/// Creates the next version of the policy. Its refs and users are resolved now, once and for all: a
+/// user who is deleted and created again is another one. Throws:
 /// invalid_argument (reason "policy_invalid": as parse_gate_policy, or the document has another
 /// name), not_found (reason "branch_not_found": the destination; a ref in the document), conflict
 /// (reasons "destination_has_policy", "alias_has_policy": another policy has it),

@@ -12,7 +12,7 @@ namespace {
 
 #define TARN_VERSION_COLUMNS                                                                \
   "v.name, v.version, v.destination, v.document, v.digest, v.author, v.at_ms, v.ancestor, " \
-  "v.unchanged_since"
+  "v.unchanged_since, v.users"
 
 // First in its transaction: serialises changes of a repository's settings.
 constexpr db::Query kLockSettings{"gate_policies_lock_settings", R"sql(
@@ -66,8 +66,11 @@ constexpr db::Query kSelectRival{"gate_policies_select_rival", R"sql(
 
 constexpr db::Query kInsertVersion{"gate_policies_insert_version", R"sql(
   INSERT INTO gate_policy_versions (repo_id, name, version, destination, document, digest, author, at_ms, ancestor,
-                                    unchanged_since)
-  VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10))sql"};
+                                    unchanged_since, users)
+  VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11))sql"};
+
+constexpr db::Query kSelectUsers{"gate_policies_select_users", R"sql(
+  SELECT name, user_id FROM users WHERE name = ANY ($1))sql"};
 
 constexpr db::Query kUpsert{"gate_policies_upsert_row", R"sql(
   INSERT INTO gate_policies (repo_id, name, version, destination, alias) VALUES ($1, $2, $3, $4, $5)
@@ -90,7 +93,8 @@ GatePolicyVersion version_from(const db::Rows& rows, size_t row) {
       kAuthor,
       kAtMs,
       kAncestor,
-      kUnchangedSince
+      kUnchangedSince,
+      kUsers
     };
   };
   GatePolicyVersion out;
@@ -102,6 +106,10 @@ GatePolicyVersion version_from(const db::Rows& rows, size_t row) {
                 .digest = std::string(rows.bytes(row, Column::kDigest)),
                 .ancestor = meta::commit_or_none(rows, row, Column::kAncestor),
                 .unchanged_since = meta::commit_or_none(rows, row, Column::kUnchangedSince)};
+    const std::vector<std::string> users = rows.strings(row, Column::kUsers);
+    for (size_t i = 0; i + 1 < users.size(); i += 2) {
+      out.body->users.emplace(users[i], std::stoi(users[i + 1]));
+    }
   }
   out.author = rows.text(row, Column::kAuthor);
   out.at = from_millis(rows.integer(row, Column::kAtMs));
@@ -155,14 +163,20 @@ GatePolicyStore::Result GatePolicyStore::set(RepositoryId repository, const Sett
               last.version, std::string(rival.text(0, Column::kName))};
     }
     const auto present = only_version(connection.run(kSelectHolding, {repo, setting.name}));
-    if (present && present->body->document == setting.document) {
+    if (present && present->body->document == setting.document &&
+        present->body->users == setting.users) {
       return {Outcome::kUnchanged, last.version};
     }
     const int64_t version = last.version + 1;
+    std::vector<std::string> users;
+    for (const auto& [name, id] : setting.users) {
+      users.push_back(name);
+      users.push_back(std::to_string(id));
+    }
     connection.run(kInsertVersion, {repo, setting.name, version, setting.destination.str(),
                                     setting.document, db::Bytes{setting.digest}, setting.author,
                                     to_millis(setting.at), meta::bytes_or_null(setting.ancestor),
-                                    meta::bytes_or_null(setting.unchanged_since)});
+                                    meta::bytes_or_null(setting.unchanged_since), users});
     connection.run(kUpsert, {repo, setting.name, version, setting.destination.str(), alias});
     connection.run(kUpdateGates, {repo, setting.name, setting.destination.str()});
     branch::AliasStore::clear_policy(connection, repository, setting.name);
@@ -189,13 +203,28 @@ GatePolicyStore::Result GatePolicyStore::remove(RepositoryId repository, std::st
     if (!last.is(expected)) return {Outcome::kMoved, last.version};
     const int64_t version = last.version + 1;
     connection.run(kInsertVersion, {repo, name, version, none, none, no_bytes, author,
-                                    to_millis(at), no_bytes, no_bytes});
+                                    to_millis(at), no_bytes, no_bytes, std::vector<std::string>()});
     connection.run(kUpsert, {repo, name, version, none, none});
     connection.run(kUpdateGates, {repo, name, none});
     branch::AliasStore::clear_policy(connection, repository, name);
     connection.run(kBumpSettings, {repo});
     return {Outcome::kDone, version};
   });
+}
+
+std::map<std::string, int32_t> GatePolicyStore::user_ids(const std::vector<std::string>& names) {
+  struct Column {
+    enum : int { kName, kUserId };
+  };
+  std::map<std::string, int32_t> out;
+  for (const std::string& name : names) out.emplace(name, 0);
+  if (names.empty()) return out;
+  const db::Rows rows = pool_.run(kSelectUsers, {names}, db::Pool::Retry::kRead);
+  for (size_t row = 0; row < rows.size(); ++row) {
+    out[std::string(rows.text(row, Column::kName))] =
+        static_cast<int32_t>(rows.integer(row, Column::kUserId));
+  }
+  return out;
 }
 
 bool GatePolicyStore::hold(db::Connection& connection, RepositoryId repository,

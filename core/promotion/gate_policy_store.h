@@ -2,9 +2,11 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "core/base/time.h"
 #include "core/db/pool.h"
@@ -26,6 +28,8 @@ struct GatePolicyVersion {
     /// or was set before these commits were kept.
     std::optional<CommitId> ancestor{};
     std::optional<CommitId> unchanged_since{};
+    /// The ids of the document's users at that time, by name; 0 = there was no such user.
+    std::map<std::string, int32_t> users{};
   };
   std::optional<Body> body{};
   std::string author;  ///< name of the user
@@ -45,13 +49,14 @@ class GatePolicyStore {
     std::string digest;
     std::optional<CommitId> ancestor{};
     std::optional<CommitId> unchanged_since{};
+    std::map<std::string, int32_t> users{};
     std::string author;
     Instant at{};
     std::optional<int64_t> expected{};  ///< the expected version; 0 = none is in force
   };
   enum class Outcome {
     kDone,
-    kUnchanged,  ///< it holds with this document already
+    kUnchanged,  ///< it holds with this document and these users already
     kRepositoryGone,
     kBranchGone,        ///< there is no such destination
     kDestinationTaken,  ///< another policy guards it
@@ -69,6 +74,9 @@ class GatePolicyStore {
   Result set(RepositoryId repository, const Setting& setting);
   Result remove(RepositoryId repository, std::string_view name, std::string_view author, Instant at,
                 std::optional<int64_t> expected);
+
+  /// The ids of users by name; 0 = there is no such user.
+  std::map<std::string, int32_t> user_ids(const std::vector<std::string>& names);
 
   /// Whether this version holds, and keeps holding until the caller's transaction ends.
   static bool hold(db::Connection& connection, RepositoryId repository, std::string_view name,

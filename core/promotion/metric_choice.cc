@@ -10,7 +10,7 @@ namespace {
 bool is_from(const Metric& metric, const MetricSource& source) {
   if (metric.origin != source.origin) return false;
   if (!source.check.empty() && metric.source != source.check) return false;
-  if (!source.reporter.empty() && metric.reporter != source.reporter) return false;
+  if (!source.reporter.name.empty() && !source.reporter.recorded(metric)) return false;
   return !source.file || source.file->matches(metric.source);
 }
 

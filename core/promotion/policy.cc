@@ -47,7 +47,7 @@ std::optional<Baseline> parse_baseline(std::string_view name) {
 
 bool MetricSource::names_one() const {
   if (file) return file->prefix() == file->pattern();
-  return !check.empty() || !reporter.empty();
+  return !check.empty() || !reporter.name.empty();
 }
 
 std::string_view name_of(ChampionBound bound) { return kBounds[static_cast<size_t>(bound)]; }
@@ -60,6 +60,17 @@ const MetricRule* GatePolicy::find_metric(std::string_view metric) const {
   const auto at = std::find_if(metrics.begin(), metrics.end(),
                                [&](const MetricRule& rule) { return rule.name == metric; });
   return at == metrics.end() ? nullptr : &*at;
+}
+
+std::vector<PolicyUser*> GatePolicy::users() {
+  std::vector<PolicyUser*> out;
+  for (MetricRule& rule : metrics) {
+    for (MetricSource& source : rule.trusted) {
+      if (!source.reporter.name.empty()) out.push_back(&source.reporter);
+    }
+  }
+  for (PolicyUser& user : remeasure) out.push_back(&user);
+  return out;
 }
 
 bool is_policy_name(std::string_view text) {

@@ -43,11 +43,23 @@ enum class ChampionBound : uint8_t {
 constexpr size_t kChampionBounds = 7;
 std::string_view name_of(ChampionBound bound);  ///< as in the document: "min_delta"
 
+/// A user that a policy names.
+struct PolicyUser {
+  std::string name{};
+  int32_t id = 0;  ///< when the policy was set; 0 = there was no such user
+  bool operator==(const PolicyUser&) const = default;
+
+  /// Whether the metric is of a run of this user, and not of another one with the name.
+  bool recorded(const Metric& metric) const {
+    return metric.reporter == name && metric.reporter_id == id;
+  }
+};
+
 /// Whose values of a metric count.
 struct MetricSource {
   MetricOrigin origin = MetricOrigin::kApi;
   std::string check{};         ///< the one check, or any when empty
-  std::string reporter{};      ///< of runs: the user who recorded them; empty = any user
+  PolicyUser reporter{};       ///< of runs: the user who recorded them; without a name any user
   std::optional<Glob> file{};  ///< files that match, or any
   bool operator==(const MetricSource&) const = default;
 
@@ -146,7 +158,7 @@ struct GatePolicy {
   bool require_up_to_date = false;  ///< the destination's head is in the history
   Baseline baseline = Baseline::kLast;
   /// Users whose runs of the champion's commit replace the values that it was promoted with.
-  std::vector<std::string> remeasure{};
+  std::vector<PolicyUser> remeasure{};
   std::vector<PromotionMethod> methods{};  ///< empty = all
   std::vector<std::string> paths{};        ///< that replace-paths may name; empty = any
   std::vector<MetricRule> metrics{};
@@ -160,6 +172,7 @@ struct GatePolicy {
   /// Whether it needs facts that belong to one commit only.
   bool measures() const { return !metrics.empty() || !checks.required.empty(); }
   const MetricRule* find_metric(std::string_view name) const;  ///< the first of that name
+  std::vector<PolicyUser*> users();                            ///< all that it names
   bool operator==(const GatePolicy&) const = default;
 };
 

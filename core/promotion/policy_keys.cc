@@ -33,7 +33,8 @@ constexpr std::array<PolicyKey, 53> kKeys{{
      "best_ever"},
     {"remeasure", "list of users", "[]",
      "Users whose newer runs of the champion's commit replace the values that it was promoted "
-     "with. Needs `alias`. Do not name users who train.",
+     "with. Needs `alias`. Do not name users who train. Resolved when the policy is set, as in "
+     "`api:USER`.",
      "[bench]"},
     {"method", "list of `merge`, `squash`, `replace-paths`", "all",
      "The methods by which a promotion may change the destination.", "[merge]"},
@@ -65,7 +66,8 @@ constexpr std::array<PolicyKey, 53> kKeys{{
      "Ranks the candidates that pass; of one metric at most, which needs `goal`.", "true"},
     {"metrics[].trust", "list of sources", "runs, metadata and files, which must agree",
      "The sources of values, the first that has one counts: `api`, `api:USER`, `commit-metadata`, "
-     "`file`, `file:PATTERN`, `check`, `check:NAME`. Excludes `from`.",
+     "`file`, `file:PATTERN`, `check`, `check:NAME`. The user of `api:USER` is the one of the time "
+     "when the policy is set: who is created later under the name is another. Excludes `from`.",
      "[\"api:bench\", file]"},
     {"metrics[].from", "source", "", "One source alone. Excludes `trust`.", "\"check:bench\""},
     {"metrics[].split", "text", "", "The split of the data on which the metric was measured.",

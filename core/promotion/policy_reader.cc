@@ -151,7 +151,8 @@ class PolicyReader {
   void read_remeasure(const YamlNode& node) {
     in_.read_list(node, "remeasure", policy_.remeasure,
                   [&](const YamlNode& item, const std::string& path) {
-                    return in_.text_at(item, path, kPolicyGlobBytesMax);
+                    const auto name = in_.text_at(item, path, kPolicyGlobBytesMax);
+                    return name ? std::optional(PolicyUser{*name}) : std::nullopt;
                   });
     if (policy_.alias.empty()) {
       in_.complain(node, "remeasure",
@@ -291,7 +292,7 @@ class PolicyReader {
     }
     MetricSource source{.origin = *origin};
     if (check) source.check = detail;
-    if (reporter) source.reporter = detail;
+    if (reporter) source.reporter.name = detail;
     if (file) {
       if (const std::string problem = Glob::problem(detail); !problem.empty()) {
         in_.complain(node, path, str_cat("pattern \"", detail, "\": ", problem));

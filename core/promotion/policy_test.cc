@@ -116,7 +116,7 @@ TEST(GatePolicy, RequiresUnchangedHooksByDefault) {
 TEST(GatePolicy, NamesWhoMayMeasureAChampionAgain) {
   EXPECT_TRUE(parse_gate_policy("destination: main\n").remeasure.empty());
   EXPECT_EQ(parse_gate_policy("destination: main\nalias: a\nremeasure: [bench, \"2\"]\n").remeasure,
-            (std::vector<std::string>{"bench", "2"}));
+            (std::vector<PolicyUser>{{"bench"}, {"2"}}));
 }
 
 struct Refused {

@@ -56,6 +56,14 @@ class Promotions : public ::testing::Test {
     set_gate_policy(*engine, repo, "digits", {.document = std::move(document), .author = "owner"});
   }
 
+  /// Deletes the user, if there is one, and creates another one of the name.
+  void recreate_user(const std::string& name) {
+    engine.pool.run({"test_delete_user", "DELETE FROM users WHERE name = $1"}, {name},
+                    db::Pool::Retry::kWrite);
+    engine.pool.run({"test_user", "INSERT INTO users (name, created_ms) VALUES ($1, 0)"}, {name},
+                    db::Pool::Retry::kWrite);
+  }
+
   /// A branch with a model and its accuracy in the commit's metadata.
   CommitId candidate(const std::string& name, const std::string& accuracy,
                      const std::string& from = "main") {

@@ -82,7 +82,8 @@ constexpr db::Query kMarkDone{"extractions_mark_done", R"sql(
 
 // Readers sort the metrics of each commit: there are few.
 constexpr db::Query kSelectMetrics{"extractions_select_metrics", R"sql(
-  SELECT m.commit_id, m.name, m.split, m.origin, m.source, m.value, m.measured_ms, coalesce(r.owner, '')
+  SELECT m.commit_id, m.name, m.split, m.origin, m.source, m.value, m.measured_ms, coalesce(r.owner, ''),
+    coalesce(r.owner_id, 0)
   FROM metrics m LEFT JOIN runs r ON m.origin = $4 AND r.repo_id = m.repo_id AND r.run_id = m.source
   WHERE m.repo_id = $1 AND m.commit_id = ANY ($2) AND ($3::text[] IS NULL OR m.name = ANY ($3)))sql"};
 
@@ -236,7 +237,17 @@ std::vector<CommitFacts> ExtractionStore::facts(RepositoryId repository,
                                                 std::span<const CommitId> commits,
                                                 std::span<const std::string> names) {
   struct MetricColumn {
-    enum : int { kCommitId, kName, kSplit, kOrigin, kSource, kValue, kMeasuredMs, kOwner };
+    enum : int {
+      kCommitId,
+      kName,
+      kSplit,
+      kOrigin,
+      kSource,
+      kValue,
+      kMeasuredMs,
+      kOwner,
+      kOwnerId
+    };
   };
   struct ParamColumn {
     enum : int { kCommitId, kName, kValue };
@@ -263,7 +274,8 @@ std::vector<CommitFacts> ExtractionStore::facts(RepositoryId repository,
                             std::string(metrics.text(row, MetricColumn::kSource)),
                             std::string(metrics.text(row, MetricColumn::kSplit)),
                             from_millis(metrics.integer(row, MetricColumn::kMeasuredMs)),
-                            std::string(metrics.text(row, MetricColumn::kOwner))});
+                            std::string(metrics.text(row, MetricColumn::kOwner)),
+                            static_cast<int32_t>(metrics.integer(row, MetricColumn::kOwnerId))});
   }
   const db::Rows params = pool_.run(kSelectParams, {repo, ids}, db::Pool::Retry::kRead);
   for (size_t row = 0; row < params.size(); ++row) {

@@ -17,13 +17,15 @@ constexpr int16_t kApiOrigin = static_cast<int16_t>(MetricOrigin::kApi);
 
 constexpr db::Query kInsert{"runs_insert_row", R"sql(
   INSERT INTO runs (repo_id, run_id, experiment, commit_id, branch, artifacts, git_sha, ci_url, source_user, owner,
-    created_ms, idempotency_key, request_hash)
-  VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)
-  ON CONFLICT (repo_id, experiment, owner, idempotency_key) WHERE idempotency_key IS NOT NULL DO NOTHING)sql"};
+    created_ms, idempotency_key, request_hash, owner_id)
+  VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13,
+    coalesce((SELECT user_id FROM users WHERE name = $10), 0))
+  ON CONFLICT (repo_id, experiment, owner, owner_id, idempotency_key) WHERE idempotency_key IS NOT NULL DO NOTHING)sql"};
 
 constexpr db::Query kSelectByKey{"runs_select_by_key", R"sql(
   SELECT run_id, request_hash FROM runs
-  WHERE repo_id = $1 AND experiment = $2 AND owner = $3 AND idempotency_key = $4)sql"};
+  WHERE repo_id = $1 AND experiment = $2 AND owner = $3 AND idempotency_key = $4
+    AND owner_id = coalesce((SELECT user_id FROM users WHERE name = $3), 0))sql"};
 
 constexpr db::Query kInsertMetrics{"runs_insert_metrics", R"sql(
   INSERT INTO metrics (repo_id, commit_id, name, split, origin, source, value, measured_ms)

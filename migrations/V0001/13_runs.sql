@@ -12,6 +12,7 @@ CREATE TABLE runs (
   ci_url          text NOT NULL,
   source_user     text NOT NULL,
   owner           text COLLATE "C" NOT NULL,
+  owner_id        integer NOT NULL DEFAULT 0,       -- of this user, which no later user of the name has; 0: it was not known
   created_ms      bigint NOT NULL,
   idempotency_key text COLLATE "C",
   request_hash    bytea NOT NULL,                   -- tells a repeated request from another one
@@ -21,7 +22,7 @@ CREATE INDEX runs_by_experiment ON runs (repo_id, experiment, run_id);
 CREATE INDEX runs_by_branch ON runs (repo_id, branch, run_id);
 CREATE INDEX runs_by_commit ON runs (repo_id, commit_id, run_id);
 CREATE INDEX runs_by_git_sha ON runs (repo_id, git_sha) WHERE git_sha <> '';
-CREATE UNIQUE INDEX runs_idempotency ON runs (repo_id, experiment, owner, idempotency_key)
+CREATE UNIQUE INDEX runs_idempotency ON runs (repo_id, experiment, owner, owner_id, idempotency_key)
   WHERE idempotency_key IS NOT NULL;
 CREATE TRIGGER runs_in_repository BEFORE INSERT ON runs FOR EACH ROW EXECUTE FUNCTION require_repository();
 

@@ -25,6 +25,8 @@ CREATE TABLE gate_policy_versions (
   at_ms           bigint NOT NULL,
   ancestor        bytea,                            -- the commit that this ref of the document meant when it was set;
   unchanged_since bytea,                            -- NULL: the document has no such ref
+  -- The users that the document names, each with its id when it was set: name, id, name, id, ... 0: there was no such user.
+  users           text[] NOT NULL DEFAULT '{}',
   PRIMARY KEY (repo_id, name, version),
   CHECK ((document IS NULL) = (digest IS NULL) AND (document IS NULL) = (destination IS NULL))
 );
