@@ -242,6 +242,8 @@ void apply(Session& session, const Apply& options) {
   const Answer answer = session.client.upload(upload);
   Json set = json_of(answer);
   const std::string changed = set.value("changed", false) ? "yes" : "no";
+  for (const Json& warning : set.value("warnings", Json::array()))
+    session.out.remark(warning.get<std::string>());
   const std::vector<std::pair<std::string, std::string>> lines = {
       {"policy", set.value("name", "")},
       {"version", std::to_string(set.value("version", int64_t{0}))},

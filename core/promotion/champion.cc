@@ -167,6 +167,22 @@ std::optional<BaselineFacts> destination_facts(branch::Engine& engine, const Rep
   return std::nullopt;
 }
 
+std::vector<CommitFacts> recent_champions(branch::Engine& engine, const Repository& repository,
+                                          const GatePolicy& policy) {
+  uint32_t count = 0;
+  for (const MetricRule& rule : policy.metrics) {
+    if (rule.floor) count = std::max(count, rule.floor->of_last);
+  }
+  std::vector<CommitFacts> out;
+  if (count == 0 || policy.alias.empty()) return out;
+  for (const Promotion& promotion : PromotionStore(engine.pool, engine.clock)
+                                        .promoted(repository.id, policy.alias, count,
+                                                  /*standing_only=*/true)) {
+    out.push_back(facts_of_winner(engine, repository, policy, promotion));
+  }
+  return out;
+}
+
 std::optional<BaselineFacts> baseline_facts(branch::Engine& engine, const Repository& repository,
                                             const GatePolicy& policy,
                                             const std::optional<CommitId>& champion,

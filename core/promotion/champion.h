@@ -3,6 +3,7 @@
 
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "core/branch/engine.h"
 #include "core/branch/ref_globs.h"
@@ -45,6 +46,11 @@ constexpr size_t kDestinationHistoryMax = 1000;
 /// source as it was has the values of the source; the result of a promotion those in its evidence.
 std::optional<BaselineFacts> destination_facts(branch::Engine& engine, const Repository& repository,
                                                const GatePolicy& policy, const Commit& head);
+
+/// The facts of the last promotions of the policy's alias that were not rolled back, the newest
+/// first: as many as its floors compare with.
+std::vector<CommitFacts> recent_champions(branch::Engine& engine, const Repository& repository,
+                                          const GatePolicy& policy);
 
 /// The baseline of the policy; nullopt if there is none. `champion`: the position of `alias`.
 std::optional<BaselineFacts> baseline_facts(branch::Engine& engine, const Repository& repository,

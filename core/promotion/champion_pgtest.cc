@@ -90,6 +90,47 @@ TEST_F(Remeasuring, IsForTheUserOfTheTimeWhenThePolicyWasSet) {
   EXPECT_EQ(outcome(promote({"exp-next"})), "promoted") << "the policy was set for the new user";
 }
 
+TEST_F(Promotions, AFloorStopsDriftOverSeveralPromotions) {
+  const std::string drifting =
+      "destination: main\nalias: champion\nmetrics:\n"
+      "  - {name: accuracy, goal: max, primary: true, vs_champion: {min_delta: -0.02";
+  const auto set = [&](const std::string& document) {
+    return set_gate_policy(*engine, repo, "digits", {.document = document, .author = "owner"});
+  };
+  EXPECT_EQ(set(drifting + "}}\n").warnings.size(), 1u);
+  EXPECT_EQ(set(drifting + ", floor: {of_last: 2, max_drop: 0.03}}}\n").warnings.size(), 0u);
+  candidate("exp-1", "0.9");
+  ASSERT_EQ(outcome(promote({"exp-1"})), "promoted");
+  candidate("exp-2", "0.885");
+  ASSERT_EQ(outcome(promote({"exp-2"})), "promoted");
+  candidate("exp-3", "0.868");
+  const Promotion refused = promote({"exp-3"});
+  EXPECT_EQ(outcome(refused), "rejected gate_failed");
+  EXPECT_NE(refused.evidence.find("below_floor"), std::string::npos);
+  const GateAnswer dry =
+      evaluate_gate(*engine, repo, {.policy = "digits", .candidates = {"exp-3"}});
+  EXPECT_EQ(dry.candidates.front().verdict.outcome, GateOutcome::kFailed);
+  candidate("exp-4", "0.872");
+  EXPECT_EQ(outcome(promote({"exp-4"})), "promoted");
+  candidate("exp-5", "0.868");
+  EXPECT_EQ(outcome(promote({"exp-5"})), "promoted") << "0.9 is no more among the last two";
+}
+
+TEST_F(Promotions, ARolledBackChampionIsNoFloor) {
+  apply_policy(
+      "destination: main\nalias: champion\nmetrics:\n"
+      "  - {name: accuracy, goal: max, vs_champion: {floor: {of_last: 5, max_drop: 0.01}}}\n");
+  candidate("exp-1", "0.8");
+  ASSERT_EQ(outcome(promote({"exp-1"})), "promoted");
+  candidate("exp-2", "1.0");
+  const Promotion high = promote({"exp-2"});
+  ASSERT_EQ(outcome(high), "promoted");
+  roll_back_promotion(*engine, repo, high.id, {"owner", ""}, "a typing error");
+  work();
+  candidate("exp-3", "0.795");
+  EXPECT_EQ(outcome(promote({"exp-3"})), "promoted");
+}
+
 /// A run of a user whom a policy trusts by name.
 class TrustedUser : public Promotions {
  protected:

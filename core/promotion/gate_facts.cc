@@ -545,14 +545,16 @@ GateAnswer evaluate_gate(branch::Engine& engine, const Repository& repository,
         engine, repository, policy,
         answer.champion ? std::optional(answer.champion->commit.id) : std::nullopt, policy.alias);
   }
+  const std::vector<CommitFacts> recent = recent_champions(engine, repository, policy);
+  for (std::string& warning : warnings_of(policy)) answer.warnings.push_back(std::move(warning));
   std::vector<GateCandidate> facts = gate_candidates(engine, repository, policy, head, candidates);
   for (size_t i = 0; i < candidates.size(); ++i) {
     const CommitFacts* const to_beat =
         baseline ? baseline->against(candidates[i].commit.id) : nullptr;
-    Verdict verdict = evaluate(policy, facts[i], to_beat);
+    Verdict verdict = evaluate(policy, facts[i], to_beat, recent);
     if (verdict.outcome != GateOutcome::kFailed && policy.permits(PromotionMethod::kMerge)) {
       facts[i].refusal = merge_refusal(engine, repository, policy, head, candidates[i]);
-      if (facts[i].refusal) verdict = evaluate(policy, facts[i], to_beat);
+      if (facts[i].refusal) verdict = evaluate(policy, facts[i], to_beat, recent);
     }
     answer.candidates.push_back({candidates[i], std::move(verdict)});
   }

@@ -128,12 +128,12 @@ GatePolicySet set_gate_policy(branch::Engine& engine, const Repository& reposito
   const GatePolicyStore::Result result = GatePolicyStore(engine.pool).set(repository.id, written);
   check_outcome(result, name, policy);
   if (result.outcome == Outcome::kUnchanged) {
-    return {get_gate_policy(engine, repository, name, result.version), false};
+    return {get_gate_policy(engine, repository, name, result.version), false, warnings_of(policy)};
   }
   PromotionStore(engine.pool, engine.clock).wake_all(repository.id, policy.destination);
   // The response describes this request's version, even if another request has replaced it since.
   draft.version = result.version;
-  return {std::move(draft), true};
+  return {std::move(draft), true, warnings_of(policy)};
 }
 
 void remove_gate_policy(branch::Engine& engine, const Repository& repository, std::string_view name,

@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "core/branch/engine.h"
 #include "core/model/page.h"
@@ -26,6 +27,7 @@ struct GatePolicySetting {
 struct GatePolicySet {
   GatePolicyVersion version;
   bool changed = true;  ///< else the policy held with this document and these users already
+  std::vector<std::string> warnings{};  ///< as warnings_of
 };
 /// Creates the next version of the policy. Its refs and users are resolved now, once and for all: a
 /// user who is deleted and created again is another one. Throws:

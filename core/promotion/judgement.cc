@@ -270,6 +270,7 @@ Judgement judge_once(branch::Engine& engine, const Repository& repository,
       out.policy.baseline == Baseline::kDestination
           ? destination_facts(engine, repository, out.policy, out.head)
           : baseline_facts(engine, repository, out.policy, out.champion, alias);
+  const std::vector<CommitFacts> recent = recent_champions(engine, repository, out.policy);
   const std::vector<Pinned> pinned =
       find_pinned(engine, repository, out.policy, promotion, out.head, out.left_out);
   check_count(request, pinned);
@@ -314,7 +315,7 @@ Judgement judge_once(branch::Engine& engine, const Repository& repository,
                           .since = pinned[i].since});
     const CommitFacts* const to_beat = baseline ? baseline->against(commit) : nullptr;
     candidate.review = review_of(review, out.policy, candidate, to_beat);
-    Verdict verdict = evaluate(out.policy, candidate, to_beat);
+    Verdict verdict = evaluate(out.policy, candidate, to_beat, recent);
     out.candidates.push_back({.candidate = std::move(candidate), .verdict = std::move(verdict)});
   }
   out.winner = rank(out.policy, out.candidates);

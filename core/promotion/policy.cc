@@ -1,6 +1,8 @@
 #include "core/promotion/policy.h"
 
 #include <algorithm>
+#include <cmath>
+#include <iterator>
 
 #include "core/base/enum_names.h"
 #include "core/base/str_cat.h"
@@ -26,6 +28,24 @@ void replace_all(std::string& text, std::string_view what, std::string_view with
     text.replace(at, what.size(), with);
     at += with.size();
   }
+}
+
+double bound_of(const MetricRule& rule, ChampionBound bound, double otherwise) {
+  return rule.vs_champion[static_cast<size_t>(bound)].value_or(otherwise);
+}
+
+/// Whether each of a series of champions may be a little worse than the one before.
+bool permits_drift(const MetricRule& rule) {
+  using enum ChampionBound;
+  if (!rule.goal || rule.floor) return false;
+  const bool more = rule.goal == MetricGoal::kMax;
+  // The least that each bound demands, as "better by"; it is below zero where worse is permitted.
+  const double least[] = {
+      bound_of(rule, kMinDelta, -HUGE_VAL), bound_of(rule, kMinRelativeDelta, -HUGE_VAL),
+      -bound_of(rule, more ? kMaxDecrease : kMaxIncrease, HUGE_VAL),
+      -bound_of(rule, more ? kMaxRelativeDecrease : kMaxRelativeIncrease, HUGE_VAL)};
+  const double strictest = *std::max_element(std::begin(least), std::end(least));
+  return std::isfinite(strictest) && strictest < 0;
 }
 
 }  // namespace
@@ -77,6 +97,24 @@ bool is_policy_name(std::string_view text) {
   return !text.empty() && text.size() <= kPolicyNameBytesMax && is_word(text.front()) &&
          std::all_of(text.begin(), text.end(),
                      [](char c) { return is_word(c) || c == '-' || c == '.'; });
+}
+
+std::vector<std::string> warnings_of(GatePolicy policy) {
+  std::vector<std::string> out;
+  for (const MetricRule& rule : policy.metrics) {
+    if (permits_drift(rule)) {
+      out.push_back(str_cat("metrics.", rule.name,
+                            ".vs_champion: each champion may be worse than the one before, without "
+                            "an end; bound it with floor: {of_last: 10, max_drop: ...}"));
+    }
+  }
+  for (const PolicyUser* user : policy.users()) {
+    if (user->id != 0) continue;
+    out.push_back(str_cat("user ", user->name,
+                          " does not exist, so no run counts as theirs; create the user, then "
+                          "apply the policy again"));
+  }
+  return out;
 }
 
 std::string tag_from(std::string_view tag_template, const TagFacts& facts) {

@@ -43,6 +43,14 @@ enum class ChampionBound : uint8_t {
 constexpr size_t kChampionBounds = 7;
 std::string_view name_of(ChampionBound bound);  ///< as in the document: "min_delta"
 
+/// A bound on drift: by how much a value may be worse than the best of the last champions.
+struct ChampionFloor {
+  uint32_t of_last = 0;  ///< how many champions, 1 to kFloorChampionsMax
+  double max_drop = 0;
+  bool operator==(const ChampionFloor&) const = default;
+};
+constexpr uint32_t kFloorChampionsMax = 200;
+
 /// A user that a policy names.
 struct PolicyUser {
   std::string name{};
@@ -75,6 +83,7 @@ struct MetricRule {
   std::optional<double> min{};                                       ///< inclusive
   std::optional<double> max{};                                       ///< inclusive
   std::array<std::optional<double>, kChampionBounds> vs_champion{};  ///< by ChampionBound
+  std::optional<ChampionFloor> floor{};                              ///< of vs_champion
   bool primary = false;  ///< on at most one rule; the primary sort key of candidates
   /// The first that has a value counts; empty: api, commit metadata, files.
   std::vector<MetricSource> trusted{};
@@ -181,6 +190,10 @@ bool is_policy_name(std::string_view text);  ///< \w[-\w.]*, at most kPolicyName
 /// Reads YAML or JSON. Strict: unknown keys, repeated keys and values of another type are refused.
 /// Throws invalid_argument, reason "policy_invalid": each problem with its line and column.
 GatePolicy parse_gate_policy(const std::string& text);
+
+/// Rules that demand less than they seem to, and users who do not exist, one sentence each. Users
+/// are as the policy's version has them.
+std::vector<std::string> warnings_of(GatePolicy policy);
 
 /// Variables of a tag's template.
 struct TagFacts {

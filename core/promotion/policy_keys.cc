@@ -7,7 +7,7 @@
 namespace tarn::promotion {
 namespace {
 
-constexpr std::array<PolicyKey, 53> kKeys{{
+constexpr std::array<PolicyKey, 56> kKeys{{
     {"name", "name", "", "The name of the policy; `tarn policy apply` takes it from here.",
      "dogs-champion"},
     {"destination", "branch", "",
@@ -62,6 +62,14 @@ constexpr std::array<PolicyKey, 53> kKeys{{
      "Greater by at most this share of the champion's value.", "0.02"},
     {"metrics[].vs_champion.max_relative_decrease", "number, 0 or more", "",
      "Less by at most this share of the champion's value.", "0.02"},
+    {"metrics[].vs_champion.floor", "map", "",
+     "A bound on drift, over several promotions. Promotions that were rolled back do not count.",
+     "{of_last: 10, max_drop: 0.01}"},
+    {"metrics[].vs_champion.floor.of_last", "number, 1 to 200", "",
+     "**Required** in its map. How many champions are compared with, the last that were promoted.",
+     "10"},
+    {"metrics[].vs_champion.floor.max_drop", "number, 0 or more", "",
+     "**Required** in its map. Worse than the best of them by at most this.", "0.01"},
     {"metrics[].primary", "true or false", "false",
      "Ranks the candidates that pass; of one metric at most, which needs `goal`.", "true"},
     {"metrics[].trust", "list of sources", "runs, metadata and files, which must agree",

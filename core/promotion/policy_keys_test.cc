@@ -24,6 +24,9 @@ std::string company_of(std::string_view path) {
   if (path == "unchanged_since.ref") return "paths: [\"data/**\"]";
   if (path == "unchanged_since.paths") return "ref: main";
   if (path == "metrics[].name") return "goal: max";
+  if (path == "metrics[].vs_champion.floor.of_last") return "max_drop: 0";
+  if (path == "metrics[].vs_champion.floor.max_drop") return "of_last: 1";
+  if (path.starts_with("metrics[].vs_champion.")) return "";
   if (path.starts_with("metrics[]")) return "name: m, goal: max";
   return "";
 }
@@ -38,7 +41,8 @@ std::string document_with(std::string_view map, const std::string& member) {
                    member, "}");
   }
   std::string inner = str_cat("{", member, "}");
-  if (map == "metrics[].vs_champion")
+  if (map == "metrics[].vs_champion.floor") inner = str_cat("{floor: ", inner, "}");
+  if (map.starts_with("metrics[].vs_champion"))
     inner = str_cat("{name: m, goal: max, vs_champion: ", inner, "}");
   if (map == "after.losers") inner = str_cat("{losers: ", inner, "}");
   const std::string key(map.substr(0, map.find_first_of("[.")));
@@ -59,7 +63,6 @@ TEST(PolicyKeys, TheExampleOfEachIsAccepted) {
     std::string member = str_cat(name, ": ", key.example);
     // `goal` is in its own company.
     std::string company = key.path == "metrics[].goal" ? "name: m" : company_of(key.path);
-    if (map == "metrics[].vs_champion") company.clear();
     if (!company.empty()) member += str_cat(", ", company);
     const std::string document = document_with(map, member);
     EXPECT_EQ(problem_of(document), "") << key.path << ": " << document;
@@ -67,8 +70,9 @@ TEST(PolicyKeys, TheExampleOfEachIsAccepted) {
 }
 
 TEST(PolicyKeys, OthersAreRefusedInEveryMap) {
-  for (const std::string_view map : {"", "unchanged_since", "metrics[]", "metrics[].vs_champion",
-                                     "objects", "checks", "approvals", "after", "after.losers"}) {
+  for (const std::string_view map :
+       {"", "unchanged_since", "metrics[]", "metrics[].vs_champion", "metrics[].vs_champion.floor",
+        "objects", "checks", "approvals", "after", "after.losers"}) {
     const std::string expected =
         str_cat("unknown key \"zzz\", expected some of: ", joined(policy_keys_below(map), ", "));
     EXPECT_NE(problem_of(document_with(map, "zzz: 1")).find(expected), std::string::npos)

@@ -250,10 +250,30 @@ class PolicyReader {
         in_.complain(*value, value_path, "needs a goal: better is more with max, less with min");
       }
     }
+    if (const YamlNode* floor = find(members, "floor")) {
+      read_floor(*floor, path + ".floor", has_goal, rule);
+    }
     const auto least = rule.vs_champion[static_cast<size_t>(ChampionBound::kMinDelta)];
     const auto most = rule.vs_champion[static_cast<size_t>(ChampionBound::kMaxDelta)];
     if (least && most && *least > *most)
       in_.complain(node, path, "max_delta is less than min_delta");
+  }
+
+  void read_floor(const YamlNode& node, const std::string& path, bool has_goal, MetricRule& rule) {
+    const Members members =
+        in_.members_of(node, path, policy_keys_below("metrics[].vs_champion.floor"));
+    if (node.kind != YamlNode::Kind::kMap) return;
+    if (!has_goal) in_.complain(node, path, "needs a goal: better is more with max, less with min");
+    const YamlNode* of_last = find(members, "of_last");
+    const YamlNode* max_drop = find(members, "max_drop");
+    if (of_last == nullptr || max_drop == nullptr) {
+      return in_.complain(node, path, "needs of_last and max_drop");
+    }
+    rule.floor.emplace();
+    rule.floor->of_last = in_.count_at(*of_last, path + ".of_last", kFloorChampionsMax).value_or(1);
+    if (rule.floor->of_last == 0) in_.expected(*of_last, path + ".of_last", "1 or more");
+    rule.floor->max_drop = in_.number_at(*max_drop, path + ".max_drop").value_or(0);
+    if (rule.floor->max_drop < 0) in_.expected(*max_drop, path + ".max_drop", "0 or more");
   }
 
   void read_trusted(const Members& members, const std::string& path, MetricRule& rule) {
@@ -324,7 +344,8 @@ class PolicyReader {
   /// Without an alias the promoter could choose the champion, or that there is none.
   void check_champion(const Members& members) {
     const auto compares = [](const MetricRule& rule) {
-      return std::any_of(rule.vs_champion.begin(), rule.vs_champion.end(),
+      return rule.floor ||
+             std::any_of(rule.vs_champion.begin(), rule.vs_champion.end(),
                          [](const std::optional<double>& bound) { return bound.has_value(); });
     };
     if (policy_.alias.empty() && policy_.baseline != Baseline::kDestination &&

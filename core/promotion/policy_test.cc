@@ -113,6 +113,30 @@ TEST(GatePolicy, RequiresUnchangedHooksByDefault) {
             (std::vector<Glob>{Glob("a"), Glob("_lakefs_actions/**")}));
 }
 
+TEST(GatePolicy, WarnsOfBoundsThatPermitDrift) {
+  const auto count = [](const std::string& goal, const std::string& bounds) {
+    return warnings_of(
+               parse_gate_policy(str_cat("destination: main\nalias: c\nmetrics: [{name: a, ", goal,
+                                         "vs_champion: {", bounds, "}}]\n")))
+        .size();
+  };
+  for (const char* drifts : {"min_delta: -0.01", "min_relative_delta: -0.01", "max_decrease: 0.01",
+                             "max_relative_decrease: 0.01", "min_delta: -0.01, max_delta: 1"}) {
+    EXPECT_EQ(count("goal: max, ", drifts), 1u) << drifts;
+    EXPECT_EQ(count("goal: max, ", str_cat(drifts, ", floor: {of_last: 3, max_drop: 0.02}")), 0u)
+        << drifts;
+  }
+  for (const char* drifts : {"max_increase: 0.01", "max_relative_increase: 0.01"}) {
+    EXPECT_EQ(count("goal: min, ", drifts), 1u) << drifts;
+    EXPECT_EQ(count("goal: max, ", drifts), 0u) << drifts;
+    EXPECT_EQ(count("", drifts), 0u) << drifts;
+  }
+  for (const char* holds : {"min_delta: 0", "min_delta: 0.01", "max_decrease: 0", "max_delta: 1",
+                            "min_delta: -0.01, max_decrease: 0"}) {
+    EXPECT_EQ(count("goal: max, ", holds), 0u) << holds;
+  }
+}
+
 TEST(GatePolicy, NamesWhoMayMeasureAChampionAgain) {
   EXPECT_TRUE(parse_gate_policy("destination: main\n").remeasure.empty());
   EXPECT_EQ(parse_gate_policy("destination: main\nalias: a\nremeasure: [bench, \"2\"]\n").remeasure,
@@ -156,6 +180,18 @@ constexpr Refused kRefused[] = {
     {"metrics: [{name: a, goal: max, primary: true}, {name: b, goal: max, primary: true}]",
      "metrics[1]: there is a primary metric already"},
     {"metrics: [{name: a, vs_champion: {}}]", "vs_champion: names no bound"},
+    {"metrics: [{name: a, vs_champion: {floor: {of_last: 1, max_drop: 0}}}]",
+     "floor: needs a goal"},
+    {"metrics: [{name: a, goal: max, vs_champion: {floor: {of_last: 1}}}]",
+     "floor: needs of_last and max_drop"},
+    {"metrics: [{name: a, goal: max, vs_champion: {floor: {of_last: 0, max_drop: 1}}}]",
+     "floor.of_last: expected 1 or more"},
+    {"metrics: [{name: a, goal: max, vs_champion: {floor: {of_last: 201, max_drop: 1}}}]",
+     "floor.of_last: expected a whole number from 0 to 200"},
+    {"metrics: [{name: a, goal: max, vs_champion: {floor: {of_last: 1, max_drop: -1}}}]",
+     "floor.max_drop: expected 0 or more"},
+    {"metrics: [{name: a, goal: max, vs_champion: {floor: {of_last: 1, max_drop: 0}}}]",
+     "so the policy needs \"alias\""},
     {"metrics: [{name: a, vs_champion: {max_delte: 1}}]", "unknown key \"max_delte\""},
     {"metrics: [{name: a, vs_champion: {min_delta: 1}}]", "vs_champion.min_delta: needs a goal"},
     {"metrics: [{name: a, vs_champion: {max_increase: -1}}]", "max_increase: expected 0 or more"},

@@ -81,6 +81,7 @@ constexpr db::Query kSelectByResult{"promotions_select_by_result",
 constexpr db::Query kSelectPromoted{"promotions_select_promoted",
                                     "SELECT " TARN_PROMOTION_COLUMNS("evidence") R"sql(
   FROM promotions p WHERE repo_id = $1 AND result IS NOT NULL AND undoes IS NULL AND alias = $2
+    AND (NOT $4 OR state = 'promoted')
   ORDER BY (SELECT generation FROM commits c WHERE c.repo_id = p.repo_id AND c.commit_id = p.result) DESC
   LIMIT $3)sql"};
 
@@ -398,9 +399,10 @@ std::optional<Promotion> PromotionStore::find_by_result(RepositoryId repository,
 }
 
 std::vector<Promotion> PromotionStore::promoted(RepositoryId repository, std::string_view alias,
-                                                int64_t limit) {
-  const db::Rows rows = pool_.run(kSelectPromoted, {static_cast<int32_t>(repository), alias, limit},
-                                  db::Pool::Retry::kRead);
+                                                int64_t limit, bool standing_only) {
+  const db::Rows rows =
+      pool_.run(kSelectPromoted, {static_cast<int32_t>(repository), alias, limit, standing_only},
+                db::Pool::Retry::kRead);
   std::vector<Promotion> out;
   for (size_t row = 0; row < rows.size(); ++row) out.push_back(promotion_from(rows, row));
   return out;

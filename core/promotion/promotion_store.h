@@ -56,7 +56,9 @@ class PromotionStore {
 
   /// The latest that made a commit the champion under this alias, rolled back or not; no rollbacks.
   /// By the place of their commits in the history, the latest first.
-  std::vector<Promotion> promoted(RepositoryId repository, std::string_view alias, int64_t limit);
+  /// `standing_only`: without those that were rolled back.
+  std::vector<Promotion> promoted(RepositoryId repository, std::string_view alias, int64_t limit,
+                                  bool standing_only = false);
 
   /// For those of the commits that a user rejected: who, when and why, as text.
   std::map<CommitId, std::string> rejections(RepositoryId repository,

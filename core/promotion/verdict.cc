@@ -78,10 +78,11 @@ Distance distance_of(const MetricRule& rule, ChampionBound bound, double candida
 class RuleEvaluation {
  public:
   RuleEvaluation(const GatePolicy& policy, const GateCandidate& candidate,
-                 const CommitFacts* champion)
+                 const CommitFacts* champion, std::span<const CommitFacts> recent)
       : policy_(policy),
         candidate_(candidate),
         champion_(champion),
+        recent_(recent),
         metrics_(metrics_of(policy, candidate)) {}
 
   Verdict run() {
@@ -181,6 +182,7 @@ class RuleEvaluation {
     for (size_t i = 0; i < kChampionBounds; ++i) {
       if (rule.vs_champion[i]) judge_distance(rule, static_cast<ChampionBound>(i), metric->value);
     }
+    if (rule.floor) judge_floor(rule, metric->value);
   }
 
   static std::string reported_by(const Metric& metric) {
@@ -252,6 +254,31 @@ class RuleEvaluation {
         str_cat(rule.name, " is ", to_text(value), ", the champion's ", to_text(other->value),
                 remeasured_by(*other), ": ", difference_to_text(distance.value), " ", distance.word,
                 ", wanted at ", distance.at_least ? "least " : "most ", to_text(distance.limit)));
+  }
+
+  void judge_floor(const MetricRule& rule, double value) {
+    const std::string id = id_of(rule) + ".vs_champion.floor";
+    const auto champions = recent_.first(std::min<size_t>(rule.floor->of_last, recent_.size()));
+    if (champions.empty()) return skip(id, "no_champion", "there is no champion yet");
+    std::optional<double> best;
+    const double sign = rule.goal == MetricGoal::kMin ? -1 : 1;
+    for (const CommitFacts& facts : champions) {
+      const Metric* metric = choose_metric(facts.metrics, rule.name, rule.split, sources_of(rule));
+      if (metric == nullptr || !std::isfinite(metric->value)) continue;
+      if (!best || sign * metric->value > sign * *best) best = metric->value;
+    }
+    if (!best) {
+      return fail(id, "champion_metric_missing",
+                  str_cat("none of the last champions has ", rule.name,
+                          ": measure one, or let the policy not compare"));
+    }
+    const double drop = sign * (*best - value);
+    const double slack = kRounding * std::max(std::abs(value), std::abs(*best));
+    judge_bound(
+        id, drop <= rule.floor->max_drop + slack, "below_floor",
+        str_cat(rule.name, " is ", to_text(value), ", the best of the last ", champions.size(),
+                " champions ", to_text(*best), ": ", difference_to_text(std::max(drop, 0.0)),
+                " worse, wanted at most ", to_text(rule.floor->max_drop)));
   }
 
   void judge_objects() {
@@ -395,6 +422,7 @@ class RuleEvaluation {
   const GatePolicy& policy_;
   const GateCandidate& candidate_;
   const CommitFacts* const champion_;
+  const std::span<const CommitFacts> recent_;
   const std::vector<Metric> metrics_;
   Verdict verdict_;
 };
@@ -409,8 +437,8 @@ std::string_view name_of(GateOutcome outcome) {
 }
 
 Verdict evaluate(const GatePolicy& policy, const GateCandidate& candidate,
-                 const CommitFacts* champion) {
-  return RuleEvaluation(policy, candidate, champion).run();
+                 const CommitFacts* champion, std::span<const CommitFacts> recent) {
+  return RuleEvaluation(policy, candidate, champion, recent).run();
 }
 
 }  // namespace tarn::promotion

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -30,7 +31,8 @@ struct Verdict {
 };
 
 /// `champion`: nullptr = there is none; comparisons with it are then skipped with a warning.
+/// `recent`: the last champions that stand, the newest first, for ChampionFloor.
 Verdict evaluate(const GatePolicy& policy, const GateCandidate& candidate,
-                 const CommitFacts* champion);
+                 const CommitFacts* champion, std::span<const CommitFacts> recent = {});
 
 }  // namespace tarn::promotion

@@ -52,6 +52,27 @@ constexpr Bound kAbsolute[] = {
     {"goal: min", -kInfinity, "metrics.a", "fail not_finite"},
 };
 
+TEST(Evaluate, TheFloorIsBelowTheBestOfTheLastChampions) {
+  const auto outcome = [](const std::string& goal, double value, std::vector<double> champions) {
+    std::vector<CommitFacts> recent;
+    for (const double one : champions) recent.push_back(champion_of({metric("a", one)}));
+    const GatePolicy policy =
+        policy_of(str_cat("metrics: [{name: a, goal: ", goal,
+                          ", vs_champion: {floor: {of_last: 3, max_drop: 0.1}}}]"));
+    return said(evaluate(policy, candidate_of({metric("a", value)}), nullptr, recent),
+                "metrics.a.vs_champion.floor");
+  };
+  EXPECT_EQ(outcome("max", 0.8, {0.8, 0.9, 0.7}), "pass");
+  EXPECT_EQ(outcome("max", 0.79, {0.8, 0.9, 0.7}), "fail below_floor");
+  EXPECT_EQ(outcome("max", 0.95, {0.8, 0.9, 0.7}), "pass");
+  EXPECT_EQ(outcome("max", 0.7, {0.7, 0.75, 0.8, 0.9}), "pass") << "the fourth does not count";
+  EXPECT_EQ(outcome("min", 0.3, {0.25, 0.2, 0.4}), "pass");
+  EXPECT_EQ(outcome("min", 0.31, {0.25, 0.2, 0.4}), "fail below_floor");
+  EXPECT_EQ(outcome("max", 0.5, {}), "skipped no_champion");
+  EXPECT_EQ(outcome("max", 0.5, {kNan}), "fail champion_metric_missing");
+  EXPECT_EQ(outcome("max", 0.5, {kNan, 0.55}), "pass");
+}
+
 TEST(Evaluate, AbsoluteBoundsAreInclusive) {
   for (const Bound& row : kAbsolute) {
     const Verdict verdict = evaluate(policy_of(str_cat("metrics: [{name: a, ", row.rule, "}]")),

@@ -351,6 +351,7 @@ std::string set_gate_policy_body(const promotion::GatePolicySet& set) {
   out.begin_object();
   out.boolean("changed", set.changed);
   write_members(out, set.version);
+  out.texts("warnings", set.warnings);
   out.end_object();
   return std::move(out).take();
 }
