@@ -48,6 +48,29 @@ bool permits_drift(const MetricRule& rule) {
   return std::isfinite(strictest) && strictest < 0;
 }
 
+bool is_ascii(std::string_view text) {
+  return std::none_of(text.begin(), text.end(), [](char c) { return (c & 0x80) != 0; });
+}
+
+/// Whether any candidate could fail, apart from one that touches action files.
+bool demands_anything(const GatePolicy& policy) {
+  const ObjectRules& objects = policy.objects;
+  return policy.measures() || policy.candidates || !policy.require_ancestor.empty() ||
+         !policy.unchanged_since.ref.empty() || policy.require_up_to_date ||
+         policy.approvals.count > 0 || !objects.required.empty() || objects.unchanged.size() > 1 ||
+         !objects.forbid.empty() || !objects.keep.empty() || objects.max_total_bytes;
+}
+
+/// Whether the value of the rule's metric can make a candidate fail or win.
+bool decides(const GatePolicy& policy, const MetricRule& rule) {
+  const auto names = [&](const TieBreak& by) { return by.metric == rule.name; };
+  return rule.min || rule.max || rule.floor || rule.primary ||
+         std::any_of(rule.vs_champion.begin(), rule.vs_champion.end(),
+                     [](const std::optional<double>& bound) { return bound.has_value(); }) ||
+         policy.leading_rule() == &rule ||
+         std::any_of(policy.tie_break.begin(), policy.tie_break.end(), names);
+}
+
 }  // namespace
 
 std::string_view name_of(MetricGoal goal) { return kGoals[static_cast<size_t>(goal)]; }
@@ -82,6 +105,15 @@ const MetricRule* GatePolicy::find_metric(std::string_view metric) const {
   return at == metrics.end() ? nullptr : &*at;
 }
 
+const MetricRule* GatePolicy::leading_rule() const {
+  const MetricRule* first = nullptr;
+  for (const MetricRule& rule : metrics) {
+    if (rule.primary) return &rule;
+    if (first == nullptr && rule.goal) first = &rule;
+  }
+  return first;
+}
+
 std::vector<PolicyUser*> GatePolicy::users() {
   std::vector<PolicyUser*> out;
   for (MetricRule& rule : metrics) {
@@ -101,7 +133,22 @@ bool is_policy_name(std::string_view text) {
 
 std::vector<std::string> warnings_of(GatePolicy policy) {
   std::vector<std::string> out;
+  if (!demands_anything(policy)) {
+    out.push_back(
+        "the policy has no rule, so every candidate passes; write metrics, objects, "
+        "checks or approvals");
+  }
   for (const MetricRule& rule : policy.metrics) {
+    if (!is_ascii(rule.name) || !is_ascii(rule.split)) {
+      out.push_back(str_cat("metrics.", rule.name,
+                            ": its name has letters that are not ASCII, and these may look like "
+                            "others; the metric must have the same ones"));
+    }
+    if (!decides(policy, rule)) {
+      out.push_back(str_cat("metrics.", rule.name,
+                            ": its value decides nothing, it only has to be there; write min, max, "
+                            "vs_champion or primary"));
+    }
     if (permits_drift(rule)) {
       out.push_back(str_cat("metrics.", rule.name,
                             ".vs_champion: each champion may be worse than the one before, without "

@@ -181,7 +181,9 @@ struct GatePolicy {
   /// Whether it needs facts that belong to one commit only.
   bool measures() const { return !metrics.empty() || !checks.required.empty(); }
   const MetricRule* find_metric(std::string_view name) const;  ///< the first of that name
-  std::vector<PolicyUser*> users();                            ///< all that it names
+  /// The metric that ranks: the primary one, else the first with a goal; nullptr = none.
+  const MetricRule* leading_rule() const;
+  std::vector<PolicyUser*> users();  ///< all that it names
   bool operator==(const GatePolicy&) const = default;
 };
 

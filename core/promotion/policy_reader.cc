@@ -7,6 +7,7 @@
 #include "core/base/error.h"
 #include "core/base/reasons.h"
 #include "core/base/str_cat.h"
+#include "core/base/text.h"
 #include "core/model/alias.h"
 #include "core/model/ref_expression.h"
 #include "core/promotion/document_reader.h"
@@ -22,6 +23,27 @@ constexpr std::chrono::hours kCheckTimeoutDefault{1};
 
 [[noreturn]] void throw_policy(std::string_view why) {
   throw Error(ErrorCode::kInvalidArgument, kReason, str_cat("policy: ", why));
+}
+
+/// Whether a blank or a character that is not shown begins at `at`: other blanks, controls, joiners
+/// and directions of Unicode.
+bool is_unseen(std::string_view text, size_t at) {
+  const std::string_view rest = text.substr(at);
+  const auto third = [&] { return rest.size() > 2 ? static_cast<unsigned char>(rest[2]) : 0; };
+  if (rest.starts_with("\xC2")) return rest[1] <= '\xA0' || rest[1] == '\xAD';
+  if (rest.starts_with("\xE2\x80")) return third() <= 0x8F || (third() >= 0xA8 && third() <= 0xAF);
+  if (rest.starts_with("\xE2\x81")) return third() >= 0x9F && third() <= 0xAF;
+  return rest.starts_with("\xE3\x80\x80") || rest.starts_with("\xEF\xBB\xBF");
+}
+
+/// Why the text may not name a metric or a split; "" = it may.
+std::string_view problem_of_name(std::string_view name) {
+  if (name.find('*') != name.npos) return "holds '*', and names are no patterns: write a rule each";
+  if (trimmed(name) != name) return "begins or ends with a blank";
+  for (size_t i = 0; i < name.size(); ++i) {
+    if (is_unseen(name, i)) return "holds a character that is not shown";
+  }
+  return "";
 }
 
 /// Reads one document. A wrong value is reported, and reading continues.
@@ -199,17 +221,25 @@ class PolicyReader {
     }
   }
 
+  std::string metric_name_at(const YamlNode& node, const std::string& path) {
+    const auto name = in_.text_at(node, path, kMetricNameBytesMax);
+    if (!name) return "";
+    const std::string_view problem = problem_of_name(*name);
+    if (!problem.empty()) in_.complain(node, path, problem);
+    return *name;
+  }
+
   MetricRule metric_at(const YamlNode& node, const std::string& path) {
     MetricRule rule;
     const Members members = in_.members_of(node, path, policy_keys_below("metrics[]"));
     if (node.kind != YamlNode::Kind::kMap) return rule;
     if (const YamlNode* name = find(members, "name")) {
-      rule.name = in_.text_at(*name, path + ".name", kMetricNameBytesMax).value_or("");
+      rule.name = metric_name_at(*name, path + ".name");
     } else {
       in_.complain(node, path, "name is missing");
     }
     if (const YamlNode* split = find(members, "split")) {
-      rule.split = in_.text_at(*split, path + ".split", kMetricNameBytesMax).value_or("");
+      rule.split = metric_name_at(*split, path + ".split");
     }
     if (const YamlNode* goal = find(members, "goal")) {
       rule.goal = parse_metric_goal(goal->text);

@@ -113,6 +113,32 @@ TEST(GatePolicy, RequiresUnchangedHooksByDefault) {
             (std::vector<Glob>{Glob("a"), Glob("_lakefs_actions/**")}));
 }
 
+TEST(GatePolicy, WarnsOfRulesThatDecideNothing) {
+  const auto warnings = [](const std::string& rules) {
+    return warnings_of(parse_gate_policy("destination: main\n" + rules));
+  };
+  for (const char* nothing :
+       {"", "alias: c\n", "tie_break: [created_at]\n", "objects: {unchanged: []}\n",
+        "method: [merge]\n", "approvals: {count: 0}\n", "metrics: [{name: a}]\n",
+        "metrics: [{name: a, goal: max, primary: true}, {name: b, goal: max}]\n",
+        "metrics: [{name: \u0430ccuracy, min: 0.5}]\n",
+        "metrics: [{name: a, min: 0.5, split: t\u0435st}]\n",
+        "metrics: [{name: a, min: 1, trust: ['api:nobody']}]\n"}) {
+    EXPECT_EQ(warnings(nothing).size(), 1u) << nothing;
+  }
+  for (const char* something :
+       {"metrics: [{name: a, min: 0}]\n", "metrics: [{name: a, max: 0}]\n",
+        "metrics: [{name: a, goal: max}]\n", "metrics: [{name: a, goal: max, primary: true}]\n",
+        "metrics: [{name: a, goal: max}, {name: b, goal: max}]\ntie_break: [b]\n",
+        "candidates: 'exp-*'\n", "require_ancestor: v1\n", "require_up_to_date: true\n",
+        "unchanged_since: {ref: v1, paths: [a]}\n", "approvals: {count: 1}\n",
+        "checks: {required: [bench]}\n", "objects: {required: [m]}\n", "objects: {forbid: [m]}\n",
+        "objects: {keep: [m]}\n", "objects: {unchanged: [m]}\n",
+        "objects: {max_total_bytes: 1GiB}\n"}) {
+    EXPECT_EQ(warnings(something).size(), 0u) << something;
+  }
+}
+
 TEST(GatePolicy, WarnsOfBoundsThatPermitDrift) {
   const auto count = [](const std::string& goal, const std::string& bounds) {
     return warnings_of(
@@ -179,6 +205,18 @@ constexpr Refused kRefused[] = {
     {"metrics: [{name: a, goal: max, primary: yes}]", "metrics[0].primary: expected true or false"},
     {"metrics: [{name: a, goal: max, primary: true}, {name: b, goal: max, primary: true}]",
      "metrics[1]: there is a primary metric already"},
+    {"metrics: [{name: 'slice.*', min: 1}]", "2:18: metrics[0].name: holds '*'"},
+    {"metrics: [{name: 'a ', min: 1}]", "metrics[0].name: begins or ends with a blank"},
+    {"metrics: [{name: ' a', min: 1}]", "metrics[0].name: begins or ends with a blank"},
+    {"metrics: [{name: \"a\\t\", min: 1}]", "metrics[0].name: holds control characters"},
+    {"metrics: [{name: \"a\u00a0\", min: 1}]", "metrics[0].name: holds a character that is not"},
+    {"metrics: [{name: \"a\u00adb\", min: 1}]", "metrics[0].name: holds a character that is not"},
+    {"metrics: [{name: \"a\u200bb\", min: 1}]", "metrics[0].name: holds a character that is not"},
+    {"metrics: [{name: \"a\u202eb\", min: 1}]", "metrics[0].name: holds a character that is not"},
+    {"metrics: [{name: \"a\u2060b\", min: 1}]", "metrics[0].name: holds a character that is not"},
+    {"metrics: [{name: \"a\u3000\", min: 1}]", "metrics[0].name: holds a character that is not"},
+    {"metrics: [{name: \"a\ufeff\", min: 1}]", "metrics[0].name: holds a character that is not"},
+    {"metrics: [{name: a, min: 1, split: 'test '}]", "metrics[0].split: begins or ends with"},
     {"metrics: [{name: a, vs_champion: {}}]", "vs_champion: names no bound"},
     {"metrics: [{name: a, vs_champion: {floor: {of_last: 1, max_drop: 0}}}]",
      "floor: needs a goal"},

@@ -44,20 +44,12 @@ std::vector<bool> find_dominated(const std::vector<std::vector<double>>& rows) {
 
 namespace {
 
-const MetricRule* leading_rule(const GatePolicy& policy) {
-  const MetricRule* first = nullptr;
-  for (const MetricRule& rule : policy.metrics) {
-    if (rule.primary) return &rule;
-    if (first == nullptr && rule.goal) first = &rule;
-  }
-  return first;
-}
-
 /// The sort keys of a candidate; greater ones rank first.
 std::vector<double> sort_keys(const GatePolicy& policy, const GateCandidate& candidate,
                               std::span<const Metric> metrics) {
   std::vector<double> keys;
-  if (const MetricRule* leading = leading_rule(policy)) keys.push_back(score_of(*leading, metrics));
+  if (const MetricRule* leading = policy.leading_rule())
+    keys.push_back(score_of(*leading, metrics));
   for (const TieBreak& by : policy.tie_break) {
     switch (by.kind) {
       case TieBreak::Kind::kMetric:
@@ -103,7 +95,7 @@ std::vector<Standing> rank_candidates(const GatePolicy& policy,
 
 bool ranking_waits(const GatePolicy& policy, const GateCandidate& candidate) {
   const auto ranks = [&](const MetricRule& rule) {
-    return &rule == leading_rule(policy) ||
+    return &rule == policy.leading_rule() ||
            std::any_of(policy.tie_break.begin(), policy.tie_break.end(), [&](const TieBreak& by) {
              return by.kind == TieBreak::Kind::kMetric && by.metric == rule.name;
            });

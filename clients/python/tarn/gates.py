@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -89,7 +90,8 @@ def evaluate(
 def apply_policy(
     repo: Any, document: str | Mapping[str, Any], name: str | None = None, *, server: Server | None = None
 ) -> Policy:
-    """Sets a gate policy from its YAML, or from a dict; the same document again changes nothing."""
+    """Sets a gate policy from its YAML, or from a dict; the same document again changes nothing. Warns of rules that demand
+    less than they seem to."""
     server = server or connect()
     read = yaml.safe_load(document) if isinstance(document, str) else document
     name = name or (str(read.get("name") or "") if isinstance(read, Mapping) else "")
@@ -106,6 +108,8 @@ def apply_policy(
         body=str(body).encode(),
         headers={"Content-Type": "application/yaml" if is_text else "application/json"},
     )
+    for warning in answer.get("warnings", []):
+        warnings.warn(f"policy {name}: {warning}", stacklevel=2)
     return Policy(
         answer["name"],
         answer["version"],

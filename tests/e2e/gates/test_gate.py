@@ -96,6 +96,18 @@ def test_the_exit_status_of_a_gate_says_what_is_wrong(cli, repo, tmp_path):
     assert "tarn policy apply" in cli.run("gate", "check", "experiment-1", status=4).talk
 
 
+def test_applying_and_checking_a_policy_warn_of_rules_that_decide_nothing(cli, repo, tmp_path):
+    file = tmp_path / "policy.yaml"
+    file.write_text("name: loose\ndestination: main\nmetrics: [{name: accuracy, from: 'api:nobody-known'}]\n")
+    measured(cli, repo, "experiment-1", {"accuracy": 0.8})
+    for said in (
+        cli.run("policy", "apply", "-f", str(file)),
+        cli.run("gate", "check", "experiment-1", status=11),
+    ):
+        assert "accuracy" in said.talk and "nobody-known" in said.talk
+    assert len(cli.json("policy", "apply", "-f", str(file))["warnings"]) == 2
+
+
 def test_what_a_gate_tells_github(cli, repo, tmp_path):
     file = tmp_path / "policy.yaml"
     file.write_text(POLICY)
