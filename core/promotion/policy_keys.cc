@@ -82,7 +82,9 @@ constexpr std::array<PolicyKey, 56> kKeys{{
      "validation"},
     {"tie_break", "list", "[]",
      "Ranks candidates with equal primary metrics: metrics of the policy with a goal, "
-     "`model_bytes` (smaller; needs `objects.required`), `created_at` (older).",
+     "`model_bytes` (smaller; needs `objects.required`), `created_at` (the commit was stored, and "
+     "the "
+     "runs that count were recorded, first by the server's clock).",
      "[created_at]"},
     {"objects", "map", "", "Rules for the objects of candidates and of the result.", ""},
     {"objects.required", "list of patterns", "[]",

@@ -44,10 +44,32 @@ std::vector<bool> find_dominated(const std::vector<std::vector<double>>& rows) {
 
 namespace {
 
+/// When the server had the commit and the runs whose values count. A value that its reporter
+/// recorded again counts from the first time.
+Instant complete_since(const GatePolicy& policy, const GateCandidate& candidate,
+                       std::span<const Metric> metrics) {
+  Instant since = candidate.recorded;
+  for (const MetricRule& rule : policy.metrics) {
+    const Metric* chosen = choose_metric(metrics, rule.name, rule.split, sources_of(rule));
+    if (!rule.goal || chosen == nullptr || chosen->origin != MetricOrigin::kApi) continue;
+    Instant first = chosen->measured;
+    for (const Metric& other : metrics) {
+      if (other.origin == chosen->origin && other.name == chosen->name &&
+          other.split == chosen->split && other.value == chosen->value &&
+          other.reporter == chosen->reporter && other.reporter_id == chosen->reporter_id) {
+        first = std::min(first, other.measured);
+      }
+    }
+    since = std::max(since, first);
+  }
+  return since;
+}
+
 /// The sort keys of a candidate; greater ones rank first.
 std::vector<double> sort_keys(const GatePolicy& policy, const GateCandidate& candidate,
                               std::span<const Metric> metrics) {
   std::vector<double> keys;
+  const double age = -static_cast<double>(to_millis(complete_since(policy, candidate, metrics)));
   if (const MetricRule* leading = policy.leading_rule())
     keys.push_back(score_of(*leading, metrics));
   for (const TieBreak& by : policy.tie_break) {
@@ -59,11 +81,11 @@ std::vector<double> sort_keys(const GatePolicy& policy, const GateCandidate& can
         keys.push_back(-static_cast<double>(candidate.objects.model_bytes));
         break;
       case TieBreak::Kind::kCreatedAt:
-        keys.push_back(-static_cast<double>(to_millis(candidate.recorded)));
+        keys.push_back(age);
         break;
     }
   }
-  keys.push_back(-static_cast<double>(to_millis(candidate.recorded)));
+  keys.push_back(age);
   return keys;
 }
 

@@ -20,9 +20,9 @@ struct Standing {
   bool dominated = false;
 };
 /// Best first: by the primary metric (without one, the first with a goal), then as `tie_break` says
-/// (smaller model, commit that was stored first), then the commit that was stored first, then the
-/// ref. A value that is
-/// missing or not a number comes last. Judges nothing: hand in those that passed.
+/// (smaller model, stored and measured first), then what was stored and measured first, then the
+/// ref; times are the server's. A value that is missing or not a number comes last. Judges nothing:
+/// hand in those that passed.
 std::vector<Standing> rank_candidates(const GatePolicy& policy,
                                       std::span<const GateCandidate> candidates);
 

@@ -42,6 +42,40 @@ TEST(Ranking, IsByThePrimaryMetricThenTheTieBreaks) {
   EXPECT_EQ(order_of(policy, candidates), "sharp small- early- late- worse- a b nan-");
 }
 
+TEST(Ranking, AnOldCommitThatIsMeasuredLaterComesLater) {
+  const GatePolicy policy =
+      policy_of("metrics: [{name: a, goal: max}, {name: b, min: 0}]\ntie_break: [created_at]");
+  const auto one = [](std::string ref, int64_t stored, std::vector<Metric> metrics) {
+    GateCandidate out = candidate_of(std::move(metrics));
+    out.ref = std::move(ref);
+    out.recorded = from_millis(stored);
+    return out;
+  };
+  const auto run = [](std::string name, int64_t at, const std::string& reporter = "ann") {
+    Metric out = metric(std::move(name), 0.9);
+    out.measured = from_millis(at);
+    out.reporter = reporter;
+    return out;
+  };
+  EXPECT_EQ(order_of(policy, {one("old", 1, {run("a", 9)}), one("new", 5, {run("a", 6)})}),
+            "new old");
+  EXPECT_EQ(
+      order_of(policy, {one("again", 1, {run("a", 9), run("a", 2)}), one("new", 5, {run("a", 6)})}),
+      "again new")
+      << "a value that is recorded again counts from the first time";
+  EXPECT_EQ(order_of(policy, {one("claimed", 1, {run("a", 9), run("a", 2, "ben")}),
+                              one("new", 5, {run("a", 6)})}),
+            "new claimed")
+      << "by the same user only";
+  EXPECT_EQ(
+      order_of(policy, {one("first", 1, {run("a", 2), run("b", 9)}), one("new", 5, {run("a", 6)})}),
+      "first new")
+      << "a metric without a goal does not rank";
+  Metric file = metric("a", 0.9, MetricOrigin::kFile, "metrics/a.json");
+  file.measured = from_millis(0);  // by the clock of its writer
+  EXPECT_EQ(order_of(policy, {one("file", 7, {file}), one("new", 5, {run("a", 6)})}), "new file");
+}
+
 TEST(Ranking, WithoutAPrimaryMetricTheFirstWithAGoalLeads) {
   const GatePolicy policy =
       policy_of("metrics: [{name: note}, {name: loss, goal: min}, {name: accuracy, goal: max}]");
