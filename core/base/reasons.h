@@ -70,6 +70,7 @@ constexpr std::string_view kQuotaExceeded = "quota_exceeded";
 constexpr std::string_view kQuotaNotFound = "quota_not_found";
 constexpr std::string_view kRangeNotFound = "range_not_found";
 constexpr std::string_view kReadOnlyRepository = "read_only_repository";
+constexpr std::string_view kRefAmbiguous = "ref_ambiguous";
 constexpr std::string_view kRefNotFound = "ref_not_found";
 constexpr std::string_view kRepositoryNotEmpty = "repository_not_empty";
 constexpr std::string_view kRepositoryNotFound = "repository_not_found";

@@ -23,6 +23,8 @@ namespace {
 
 /// Maximum number of attempts to delete a tag that is concurrently deleted and created.
 constexpr int kTagDeletionAttemptsMax = 5;
+/// Digits of a commit's id.
+constexpr uint32_t kCommitDigits = 64;
 
 [[noreturn]] void throw_ref_not_found(std::string_view ref) {
   throw Error(ErrorCode::kNotFound, reason::kRefNotFound,
@@ -59,7 +61,7 @@ std::optional<ResolvedRef> find_base(Engine& engine, const Repository& repositor
       return out;
     }
   }
-  if (base.size() >= prefix_digits_min && base.size() <= 64 && is_lower_hex(base)) {
+  if (base.size() >= prefix_digits_min && base.size() <= kCommitDigits && is_lower_hex(base)) {
     if (const auto id = engine.commits.find_by_prefix(repository.id, base)) {
       out.commit = engine.commits.get(repository.id, *id);
       return out;
@@ -215,6 +217,19 @@ ResolvedRef resolve(Engine& engine, const Repository& repository, std::string_vi
   out->staged = out->branch && expression.modifiers.empty() &&
                 expression.view != RefExpression::View::kCommitted;
   return *std::move(out);
+}
+
+void check_unambiguous(Engine& engine, const Repository& repository, std::string_view ref) {
+  const std::string base = parse_ref(ref).base;
+  if (base.size() < kAmbiguousDigitsMin || base.size() > kCommitDigits || !is_lower_hex(base))
+    return;
+  const auto named = find_base(engine, repository, base, /*prefix_digits_min=*/kCommitDigits + 1);
+  const auto id = engine.commits.find_by_prefix(repository.id, base);
+  if (!named || !id || named->commit.id == *id) return;
+  throw Error(ErrorCode::kConflict, reason::kRefAmbiguous,
+              str_cat("ref \"", ref, "\": is the name of a ", named->branch ? "branch" : "tag",
+                      " at commit ", to_text(named->commit.id), ", and commit ", to_text(*id),
+                      " begins with it; name the commit by its ", kCommitDigits, " digits"));
 }
 
 Commit resolve_commit(Engine& engine, const Repository& repository, std::string_view ref) {

@@ -28,6 +28,12 @@ struct ResolvedRef {
 /// not_found.
 ResolvedRef resolve(Engine& engine, const Repository& repository, std::string_view ref,
                     uint32_t prefix_digits_min = 1);
+/// Fewest digits of a name that is taken for the beginning of a commit's id.
+constexpr size_t kAmbiguousDigitsMin = 4;
+/// For verbs that record something of a commit for good. Throws conflict (reason "ref_ambiguous")
+/// if the ref begins with a branch or tag that is named like the beginning of the id of one other
+/// commit, which may be meant.
+void check_unambiguous(Engine& engine, const Repository& repository, std::string_view ref);
 /// The same as resolve, where a commit is needed: `branch$` throws invalid_argument ("... is not a
 /// commit").
 Commit resolve_commit(Engine& engine, const Repository& repository, std::string_view ref);

@@ -65,6 +65,7 @@ std::optional<CommitId> pinned(branch::Engine& engine, const Repository& reposit
                                std::string_view policy, std::string_view member,
                                const std::string& ref) {
   if (ref.empty()) return std::nullopt;
+  branch::check_unambiguous(engine, repository, ref);
   try {
     return branch::resolve_commit(engine, repository, ref).id;
   } catch (const Error& error) {

@@ -33,6 +33,7 @@ struct GatePolicySet {
 /// user who is deleted and created again is another one. Throws:
 /// invalid_argument (reason "policy_invalid": as parse_gate_policy, or the document has another
 /// name), not_found (reason "branch_not_found": the destination; a ref in the document), conflict
+/// (reason "ref_ambiguous": a ref in the document, as check_unambiguous), conflict
 /// (reasons "destination_has_policy", "alias_has_policy": another policy has it),
 /// precondition_failed (reason "policy_moved").
 GatePolicySet set_gate_policy(branch::Engine& engine, const Repository& repository,

@@ -162,6 +162,21 @@ TEST_F(Policies, RefusedPolicyChangesNothing) {
       << "the alias is free again";
 }
 
+TEST_F(Policies, ARefThatMayMeanAnotherCommitIsRefused) {
+  engine.put(repo, "main", "data/less", "0");
+  const std::string meant = to_text(engine.commit(repo, "main").id);
+  engine.put(repo, "main", "data/more", "1");
+  engine.commit(repo, "main");
+  const std::string prefix = meant.substr(0, 12);
+  EXPECT_EQ(set_reason("dogs", document("prod", "require_ancestor: '" + prefix + "'\n")), "done");
+  branch::create_tag(*engine, repo, TagName(prefix), "main", /*force=*/false);
+  for (const std::string& ref : {"require_ancestor: '" + prefix + "'\n",
+                                 "unchanged_since: {ref: '" + prefix + "', paths: [a]}\n"}) {
+    EXPECT_EQ(set_reason("dogs", document("prod", ref + "require_up_to_date: true\n")),
+              "ref_ambiguous");
+  }
+}
+
 TEST_F(Policies, PolicyNeedsItsBranchAndPreventsItsDeletion) {
   EXPECT_EQ(set_reason("dogs", document("later")), "branch_not_found");
   EXPECT_TRUE(list_gate_policies(*engine, repo, "", "", 10).items.empty());

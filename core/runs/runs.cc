@@ -180,6 +180,7 @@ RecordedRun record_run(branch::Engine& engine, const Repository& repository,
   check_run(run);
   branch::check_writable(engine, repository, /*force=*/false);
   RunStore runs(engine.pool);
+  branch::check_unambiguous(engine, repository, recording.ref);
   const branch::ResolvedRef resolved = branch::resolve(engine, repository, recording.ref);
   run.commit = resolved.commit.id;
   check_reporter(engine, repository, run.commit, recording);

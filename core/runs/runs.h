@@ -44,8 +44,8 @@ struct RecordedRun {
 /// Runs are never changed or deleted. Throws: invalid_argument (as check_run, the experiment's
 /// name, the key, a branch that differs from the ref, or that lacks the commit),
 /// not_found (repository, ref), permission_denied (read-only repository; reason "not_author": who
-/// has not made the commit needs fs:CreateRun on every branch), conflict (reason
-/// "idempotency_key_reused": the key has a run of another request).
+/// has not made the commit needs fs:CreateRun on every branch), conflict (reasons "ref_ambiguous":
+/// as check_unambiguous; "idempotency_key_reused": the key has a run of another request).
 RecordedRun record_run(branch::Engine& engine, const Repository& repository,
                        const RunRecording& recording);
 
