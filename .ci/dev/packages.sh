@@ -5,7 +5,7 @@ BUILD_PACKAGES=(
   libpq-dev postgresql-15 libboost1.81-dev libcurl4-openssl-dev libssl-dev nlohmann-json3-dev
   libcpp-httplib-dev libzstd-dev libxxhash-dev libyaml-cpp-dev libcli11-dev libspdlog-dev
   prometheus-cpp-dev liblua5.4-dev libre2-dev libcap-ng-dev librocksdb-dev
-  libroaring-dev libjemalloc-dev libgtest-dev libgmock-dev libbenchmark-dev clang-format
+  libroaring-dev libutf8proc-dev libjemalloc-dev libgtest-dev libgmock-dev libbenchmark-dev clang-format
   python3-venv
 )
 

@@ -94,6 +94,18 @@ Key parse_key(std::string_view text) {
   return Key(std::string(text));
 }
 
+bool is_plain_path(std::string_view key) {
+  if (has_control(key) || key.find('\\') != std::string_view::npos) return false;
+  if (key.ends_with('/')) key.remove_suffix(1);
+  for (size_t at = 0; at <= key.size();) {
+    const size_t slash = std::min(key.find('/', at), key.size());
+    const std::string_view segment = key.substr(at, slash - at);
+    if (segment.empty() || segment == "." || segment == "..") return false;
+    at = slash + 1;
+  }
+  return true;
+}
+
 std::string prefix_end(std::string_view prefix) {
   std::string end(prefix);
   while (!end.empty()) {

@@ -32,6 +32,11 @@ TagName parse_tag_name(std::string_view text);        ///< git-like; no '/', no 
 TagName parse_new_tag_name(std::string_view text);
 Key parse_key(std::string_view text);  ///< 1..1024 bytes, no NUL, UTF-8
 
+/// Whether a program that copies the objects to a disk writes this key to a file of the same path:
+/// no segment is empty, "." or "..", and there is no backslash and no control character. One slash
+/// at the end is permitted: it marks a directory.
+bool is_plain_path(std::string_view key);
+
 bool is_repository_name(std::string_view text);
 bool is_branch_name(std::string_view text);
 bool is_tag_name(std::string_view text);

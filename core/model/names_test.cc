@@ -79,6 +79,15 @@ TEST(Keys, AreAnyUtf8WithoutNulUpTo1024Bytes) {
   EXPECT_EQ(reason_of([] { parse_key("\xed\xa0\x80"); }), "invalid_key");
 }
 
+TEST(Keys, ArePlainPathsIfADiskHasThemUnderTheSamePath) {
+  for (const std::string plain :
+       {"a", "a/b.c", "a/..b/c..", "...", "a/", "~", "a b", "\xc3\xa4:*?"})
+    EXPECT_TRUE(is_plain_path(plain)) << plain;
+  for (const std::string other : {"/a", "a//b", "a//", "/", ".", "..", "./a", "a/./b", "a/.",
+                                  "a/../b", "a/..", "../a", "a/./", "a\\b", "a\nb", "\x7f", "a\tb"})
+    EXPECT_FALSE(is_plain_path(other)) << other;
+}
+
 TEST(Keys, AreOrderedByTheirBytes) {
   EXPECT_LT(Key("a"), Key("a/"));
   EXPECT_LT(Key("a-"), Key("a/"));

@@ -74,6 +74,8 @@ struct ObjectFacts {
   std::vector<std::string>
       differing{};  ///< the first paths that `unchanged_since` names and differ
   uint64_t differing_count = 0;
+  std::vector<std::string> aliases{};  ///< the first paths that a disk has under another path
+  uint64_t alias_count = 0;
   uint64_t total_bytes = 0;
   uint64_t model_bytes = 0;  ///< of the objects that match `required`
   /// False: there are more than the limit, and the rest was not examined.

@@ -22,6 +22,7 @@
 #include "core/promotion/contenders.h"
 #include "core/promotion/gate_candidate.h"
 #include "core/promotion/gate_policies.h"
+#include "core/promotion/path_twins.h"
 #include "core/promotion/promotion_merge.h"
 #include "core/promotion/promotion_store.h"
 #include "core/promotion/ranking.h"
@@ -180,54 +181,9 @@ bool matches_any(const std::vector<Glob>& patterns, const std::string& path) {
                      [&](const Glob& pattern) { return pattern.matches(path); });
 }
 
-/// The path as it would be on a disk after a download: without ".", ".." and empty segments, in
-/// lower case.
-std::string normalized(std::string_view path) {
-  std::vector<std::string_view> segments;
-  for (size_t at = 0; at <= path.size();) {
-    const size_t slash = std::min(path.find('/', at), path.size());
-    const std::string_view segment = path.substr(at, slash - at);
-    if (segment == ".." && !segments.empty()) {
-      segments.pop_back();
-    } else if (!segment.empty() && segment != "." && segment != "..") {
-      segments.push_back(segment);
-    }
-    at = slash + 1;
-  }
-  std::string out;
-  for (const std::string_view segment : segments)
-    out += str_cat(out.empty() ? "" : "/", lower(segment));
-  return out;
-}
-
-bool is_forbidden(const ObjectRules& rules, const std::string& path) {
-  if (matches_any(rules.forbid, path)) return true;
-  const std::string plain = normalized(path);
-  return std::any_of(rules.forbid.begin(), rules.forbid.end(), [&](const Glob& pattern) {
-    return pattern.matches(plain) || Glob(lower(pattern.pattern())).matches(plain);
-  });
-}
-
 void note(std::vector<std::string>& paths, uint64_t& count, const std::string& path) {
   if (paths.size() < kGatePathsShownMax) paths.push_back(path);
   ++count;
-}
-
-/// The prefixes of all paths that a rule on changes could match: sorted, none a prefix of another.
-/// If the promotion replaces paths, all changes are examined for removals.
-std::vector<std::string> prefixes_of(const ObjectRules& rules, bool replaces) {
-  if (replaces) return {""};
-  std::vector<std::string> all;
-  for (const Glob& pattern : rules.keep) all.push_back(pattern.prefix());
-  for (const Glob& pattern : rules.unchanged) all.push_back(pattern.prefix());
-  // A normalized path may match a pattern that the path itself does not start with.
-  if (!rules.forbid.empty()) return {""};
-  std::sort(all.begin(), all.end());
-  std::vector<std::string> out;
-  for (std::string& prefix : all) {
-    if (out.empty() || !prefix.starts_with(out.back())) out.push_back(std::move(prefix));
-  }
-  return out;
 }
 
 /// Whether an object exists at the path after the change.
@@ -235,32 +191,81 @@ bool brings(const Change& change) {
   return change.type != ChangeType::kRemoved && change.right.has_value();
 }
 
-void look_at_changes(const ObjectRules& rules, bool replaces, branch::Changes& brought,
-                     ObjectFacts& facts) {
-  uint64_t seen = 0;
-  std::optional<Change> change;
-  for (const std::string& prefix : prefixes_of(rules, replaces)) {
-    // The entry that ended the previous prefix may belong to this one.
-    if (!change || change->key.str() < prefix) {
-      brought.seek(prefix);
-      change = brought.next();
-    }
-    for (; change && change->key.str().starts_with(prefix); change = brought.next()) {
-      const std::string& path = change->key.str();
-      if (++seen > kGatePathsSeenMax) {
-        facts.complete = false;
-        return;
+/// Finds the paths that a candidate brings and that a disk has under another path.
+class PathAliases {
+ public:
+  /// `base`: as of the merge that brings the candidate; nullptr = the result has the candidate's
+  /// objects, or those below `replaced`.
+  PathAliases(tree::NodeSource& nodes, const TreeRoot& candidate, const TreeRoot& destination,
+              const TreeRoot* base, const PathScope* replaced)
+      : nodes_(nodes),
+        candidate_(candidate),
+        destination_(destination),
+        base_(base),
+        replaced_(replaced),
+        of_candidate_(nodes, candidate),
+        of_destination_(nodes, destination) {}
+
+  /// The path of a change that brings `entry`; nullopt: it is no alias. Fast in the order of paths.
+  std::optional<std::string> find(const std::string& path, const Entry& entry) {
+    const bool marks_directory = path.ends_with('/') && entry.size_bytes == 0;
+    if (!is_plain_path(path) || (path.ends_with('/') && !marks_directory)) return path;
+    for (PathTwins* const twins : {&of_candidate_, &of_destination_}) {
+      if (twins == &of_destination_ && is_candidate_result()) continue;
+      for (const std::string& twin : twins->find(path)) {
+        if (result_has(twin)) return str_cat(path, " (beside ", twin, ")");
       }
-      if (matches_any(rules.unchanged, path)) note(facts.changed, facts.changed_count, path);
-      if (brings(*change) && is_forbidden(rules, path)) {
-        note(facts.forbidden, facts.forbidden_count, path);
-      }
-      if (change->type != ChangeType::kRemoved) continue;
-      if (replaces) note(facts.removed, facts.removed_count, path);
-      if (matches_any(rules.keep, path) && facts.removed_kept_count++ == 0) facts.first_kept = path;
     }
-    if (!change) return;
+    return std::nullopt;
   }
+  bool exhausted() const { return of_candidate_.exhausted() || of_destination_.exhausted(); }
+
+ private:
+  /// The destination has no changes of its own.
+  bool is_candidate_result() const { return base_ != nullptr && *base_ == destination_; }
+
+  bool result_has(const std::string& path) {
+    const auto theirs = tree::find_entry(nodes_, candidate_, path);
+    const bool untouched =
+        replaced_ != nullptr ? !replaced_->contains(path)
+                             : base_ != nullptr && theirs == tree::find_entry(nodes_, *base_, path);
+    return untouched ? tree::find_entry(nodes_, destination_, path).has_value()
+                     : theirs.has_value();
+  }
+
+  tree::NodeSource& nodes_;
+  const TreeRoot& candidate_;
+  const TreeRoot& destination_;
+  const TreeRoot* const base_;
+  const PathScope* const replaced_;
+  PathTwins of_candidate_;
+  PathTwins of_destination_;
+};
+
+void look_at_changes(const ObjectRules& rules, bool replaces, branch::Changes& brought,
+                     PathAliases& aliases, ObjectFacts& facts) {
+  std::vector<Glob> forbid_lower;
+  for (const Glob& pattern : rules.forbid) forbid_lower.emplace_back(lower(pattern.pattern()));
+  uint64_t seen = 0;
+  brought.seek("");
+  while (const auto change = brought.next()) {
+    const std::string& path = change->key.str();
+    if (++seen > kGatePathsSeenMax) {
+      facts.complete = false;
+      return;
+    }
+    if (matches_any(rules.unchanged, path)) note(facts.changed, facts.changed_count, path);
+    if (brings(*change)) {
+      if (matches_any(rules.forbid, path) || matches_any(forbid_lower, lower(path)))
+        note(facts.forbidden, facts.forbidden_count, path);
+      if (const auto alias = aliases.find(path, *change->right))
+        note(facts.aliases, facts.alias_count, *alias);
+    }
+    if (change->type != ChangeType::kRemoved) continue;
+    if (replaces) note(facts.removed, facts.removed_count, path);
+    if (matches_any(rules.keep, path) && facts.removed_kept_count++ == 0) facts.first_kept = path;
+  }
+  if (aliases.exhausted()) facts.complete = false;
 }
 
 /// The changes that merging the candidate would make in the destination; without a common ancestor
@@ -389,7 +394,9 @@ std::vector<GateCandidate> gate_candidates(branch::Engine& engine, const Reposit
                   branch::tree_changes(engine.nodes, destination.root, commit.root), *replaced);
     find_required(engine.nodes, policy.objects, commit.root, made.objects);
     made.objects.total_bytes = tree::count_range(engine.nodes, commit.root, "", "").bytes;
-    look_at_changes(policy.objects, replaced != nullptr, *brought, made.objects);
+    PathAliases aliases(engine.nodes, commit.root, destination.root,
+                        base && replaced == nullptr ? &base->root : nullptr, replaced);
+    look_at_changes(policy.objects, replaced != nullptr, *brought, aliases, made.objects);
     look_at_ancestor(engine, policy, since, commit, made.objects);
   }
   return out;

@@ -117,6 +117,55 @@ TEST_F(Gate, ChampionIsTheCommitOfThePolicysAlias) {
   EXPECT_EQ(judge({"exp-2"}).champion->ref, "@champion");
 }
 
+TEST_F(Gate, RefusesPathsThatADiskHasUnderAnotherPath) {
+  engine.put(repo, "main", "conf/serve.yaml", "a");
+  engine.put(repo, "main", "conf/Gr\xc3\xb6.yaml", "a");
+  engine.put(repo, "main", "a//unplain", "a");
+  engine.commit(repo, "main");
+  set("objects: {unchanged: [conf/**]}");
+  for (const std::string path :
+       {"./conf/serve.yaml", "x/../conf/serve.yaml", "/conf/serve.yaml", "conf//serve.yaml", "..",
+        "x\\y", "x\ny", "a//unplain", "Conf/serve.yaml", "CONF/SERVE.YAML", "data/A", "dir/",
+        "conf/gro\xcc\x88.yaml", "conf/GR\xc3\x96.yaml"}) {
+    engine.branch(repo, "exp", "main");
+    engine.put(repo, "exp", path, "new");
+    engine.commit(repo, "exp");
+    EXPECT_NE(complaints("exp").find("paths:path_alias "), std::string::npos) << path;
+    branch::delete_branch(*engine, repo, BranchName("exp"), false);
+  }
+  for (const std::string path : {"conf2/serve.yaml", "Conf/other", "data/", "n/..x"}) {
+    engine.branch(repo, "exp", "main");
+    engine.put(repo, "exp", path, path.ends_with('/') ? "" : "new");
+    engine.remove(repo, "exp", "a//unplain");
+    engine.commit(repo, "exp");
+    EXPECT_EQ(complaints("exp"), "") << path;
+    branch::delete_branch(*engine, repo, BranchName("exp"), false);
+  }
+}
+
+TEST_F(Gate, ComparesPathsWithTheResultOfTheMerge) {
+  engine.put(repo, "main", "Readme.md", "a");
+  engine.commit(repo, "main");
+  engine.branch(repo, "renames", "main");
+  engine.remove(repo, "renames", "Readme.md");
+  engine.put(repo, "renames", "README.md", "b");
+  engine.put(repo, "renames", "notes", "b");
+  engine.commit(repo, "renames");
+  const auto judged = [&] {
+    set("require_up_to_date: false");
+    const std::string out = complaints("renames");
+    remove_gate_policy(*engine, repo, "gate", "ann", {});
+    return out;
+  };
+  EXPECT_EQ(judged(), "") << "the destination loses the other";
+  engine.put(repo, "main", "other", "a");
+  engine.commit(repo, "main");
+  EXPECT_EQ(judged(), "") << "the destination has changes of its own";
+  engine.put(repo, "main", "Notes", "a");
+  engine.commit(repo, "main");
+  EXPECT_EQ(judged(), "paths:path_alias ") << "the candidate's tree lacks it";
+}
+
 TEST_F(Gate, JudgesObjectsAndChangesOfTheCandidate) {
   set("objects: {required: [model.pkl, 'config/*.json'], forbid: ['**/*.gpg'], max_total_bytes: "
       "20}");

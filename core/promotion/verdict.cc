@@ -284,6 +284,15 @@ class RuleEvaluation {
   void judge_objects() {
     const ObjectRules& rules = policy_.objects;
     const ObjectFacts& facts = candidate_.objects;
+    if (facts.alias_count > 0) {
+      fail("paths", "path_alias",
+           str_cat("would bring ", first_of(facts.aliases, facts.alias_count),
+                   ": rename what is not a plain path (no empty, \".\" or \"..\" segment, no "
+                   "backslash, no control character) or differs from another path only by case or "
+                   "Unicode normalisation"));
+    } else if (!facts.complete) {
+      judge_paths("paths", 0, "", "", "");
+    }
     for (const Glob& pattern : rules.required) {
       const bool missing = std::find(facts.missing.begin(), facts.missing.end(),
                                      pattern.pattern()) != facts.missing.end();

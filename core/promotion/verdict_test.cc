@@ -444,6 +444,19 @@ TEST(Evaluate, RulesOnObjectsAreEvaluated) {
   EXPECT_EQ(said(evaluate(policy, candidate, nullptr), "objects.forbid"), "fail too_many_changes");
 }
 
+TEST(Evaluate, PathAliasesFailWhateverThePolicySays) {
+  const GatePolicy policy = policy_of("objects: {unchanged: []}");
+  GateCandidate candidate = candidate_of({});
+  candidate.objects.aliases = {"./a", "b//c"};
+  candidate.objects.alias_count = 7;
+  const Verdict verdict = evaluate(policy, candidate, nullptr);
+  EXPECT_EQ(said(verdict, "paths"), "fail path_alias");
+  ASSERT_FALSE(verdict.rules.empty());
+  EXPECT_NE(verdict.rules[0].reason.find("./a, b//c and 5 more"), std::string::npos);
+  candidate.objects = {.complete = false};
+  EXPECT_EQ(said(evaluate(policy, candidate, nullptr), "paths"), "fail too_many_changes");
+}
+
 TEST(Evaluate, CandidatesAreBranchesThatMatch) {
   const GatePolicy policy = policy_of("candidates: 'exp-*'");
   GateCandidate candidate = candidate_of({});

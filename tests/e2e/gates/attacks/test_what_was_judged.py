@@ -58,7 +58,7 @@ def replaces(*paths):
     return (promote("exp-bad", method="replace-paths", paths=list(paths)),)
 
 
-NOT_QUITE_FORBIDDEN = ["./secret/x", "/secret/x", "d/x.GPG"]
+NOT_QUITE_FORBIDDEN = {"./secret/x": "path_alias", "/secret/x": "path_alias", "d/x.GPG": "object_forbidden"}
 FORBIDDEN = ["secret/x", "secret/a/b/c", "x.gpg", "d/x.gpg", "secret//x", "secret/.hidden", "a/b/.gpg"]
 # Paths that no merge of the winner's changes is.
 PARTS = {
@@ -605,12 +605,12 @@ ATTACKS = (
             f"a_forbidden_path_spelt_otherwise_{number}",
             "dev",
             (promote("exp-bad"),),
-            refusal("object_forbidden"),
+            refusal(code),
             FORBIDS,
             before=brings(path),
             over=("rest",),
         )
-        for number, path in enumerate(NOT_QUITE_FORBIDDEN)
+        for number, (path, code) in enumerate(NOT_QUITE_FORBIDDEN.items())
     ]
     + [
         Attack(
