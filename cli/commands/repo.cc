@@ -1,4 +1,4 @@
-// tarn repo create | list | show | delete | undelete
+// tarn repo create | list | show | paths | delete | undelete
 #include <optional>
 
 #include <nlohmann/json.hpp>
@@ -34,6 +34,7 @@ struct CreateRepository {
   bool if_not_exists = false;
   bool read_only = false;
   bool bare = false;
+  std::string paths = "strict";
 
   void declare(Command& command) {
     command
@@ -44,6 +45,7 @@ struct CreateRepository {
         .option("--default-branch", default_branch, "name of the default branch (main)")
         .flag("--if-not-exists", if_not_exists, "succeed if it exists already")
         .flag("--read-only", read_only, "create it read-only")
+        .option("--paths", paths, "strict or any, as `tarn repo paths` explains (strict)")
         .flag("--bare", bare,
               "create it without a branch or commit, as the target of tarn refs restore");
   }
@@ -66,7 +68,8 @@ void create_repository(Session& session, const CreateRepository& options) {
   const Json body{{"name", name},
                   {"storage_namespace", storage},
                   {"default_branch", options.default_branch},
-                  {"read_only", options.read_only}};
+                  {"read_only", options.read_only},
+                  {"paths", options.paths}};
   Request request = post_request("/repositories", body);
   if (options.bare) request.query.emplace_back("bare", "true");
   const Answer answer = session.client.ask(request);
@@ -117,6 +120,29 @@ struct ShowRepository {
 void show_repository(Session& session, const ShowRepository& options) {
   const std::string name = session.repository(options.repository).repository;
   print_repository(session.out, get_repository(session.client, name), std::nullopt);
+}
+
+struct Paths {
+  std::string repository;
+  std::string paths;
+
+  void declare(Command& command) {
+    command.argument("REPOSITORY", repository, "tarn://NAME or NAME")
+        .optional_argument("PATHS", paths,
+                           "strict: REST, this command and the Python package store no path with "
+                           "an empty, \".\" or "
+                           "\"..\" segment, a backslash or a control character; any: they store "
+                           "any. S3 always does");
+  }
+};
+
+void paths(Session& session, const Paths& options) {
+  const std::string name = session.repository(options.repository).repository;
+  const std::string path = api_path({"repositories", name, "settings", "paths"});
+  if (!options.paths.empty()) session.client.call(put_request(path, {{"paths", options.paths}}));
+  Json now = session.client.call({.path = path});
+  const std::string word = now.value("paths", "");
+  session.out.object("PathSettings", std::move(now), {{"paths", word}});
 }
 
 struct DeleteRepository {
@@ -179,6 +205,7 @@ void add_repo_commands(CommandTree& tree) {
   tree.add<CreateRepository>("repo create", "Create a repository", create_repository);
   tree.add<ListRepositories>("repo list", "List repositories", list_repositories);
   tree.add<ShowRepository>("repo show", "Show one repository", show_repository);
+  tree.add<Paths>("repo paths", "Show or set which paths new objects may have", paths);
   tree.add<DeleteRepository>("repo delete", "Delete a repository, which can be restored for a time",
                              remove_repository);
   tree.add<Undelete>("repo undelete", "Restore a deleted repository", undelete);

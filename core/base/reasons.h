@@ -109,6 +109,7 @@ constexpr std::string_view kSeriesNotFound = "series_not_found";
 constexpr std::string_view kSizeMismatch = "size_mismatch";
 constexpr std::string_view kTooManyUploads = "too_many_uploads";
 constexpr std::string_view kTooMuchStaged = "too_much_staged";
+constexpr std::string_view kUnplainPath = "unplain_path";
 constexpr std::string_view kUnsafeName = "unsafe_name";
 constexpr std::string_view kUrlExpired = "url_expired";
 constexpr std::string_view kUrlInvalid = "url_invalid";

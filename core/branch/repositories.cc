@@ -104,6 +104,7 @@ Repository create_repository(Engine& engine, const RepositoryCreation& creation)
   repository.default_branch = creation.default_branch;
   repository.salt = random_u64();
   repository.read_only = creation.read_only;
+  repository.strict_paths = creation.strict_paths;
   repository.bucket_kind = creation.bucket_kind;
   repository.created = engine.clock.now();
   if (!engine.repositories.overlapping_namespaces(repository.storage_namespace + "/").empty()) {
@@ -246,6 +247,23 @@ Repository restore_repository(Engine& engine, const RepositoryRestoration& resto
 void delete_empty_repository(Engine& engine, const Repository& repository) {
   check_not_read_only(repository, /*force=*/false);
   if (!engine.repositories.remove_empty(repository, engine.clock.now())) throw_not_found();
+}
+
+void set_strict_paths(Engine& engine, const RepositoryName& name, bool strict) {
+  const Repository repository = get_repository(engine, name);
+  check_writable(engine, repository, /*force=*/false);
+  if (!engine.repositories.set_strict_paths(repository.id, strict)) throw_not_found();
+}
+
+void check_new_path(const Repository& repository, std::string_view path) {
+  if (!repository.strict_paths || is_plain_path(path)) return;
+  throw Error(ErrorCode::kInvalidArgument, reason::kUnplainPath,
+              str_cat("path \"", path,
+                      "\": holds an empty, \".\" or \"..\" segment, a backslash or a control "
+                      "character, which repository \"",
+                      repository.name.str(),
+                      "\" refuses: name it otherwise, or permit any path: tarn repo paths ",
+                      repository.name.str(), " any"));
 }
 
 Metadata get_repository_metadata(Engine& engine, const RepositoryName& name) {

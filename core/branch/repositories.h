@@ -21,6 +21,7 @@ struct RepositoryCreation {
   BranchName default_branch{"main"};
   bool read_only = false;
   bool bare = false;  ///< no first commit and no branch
+  bool strict_paths = false;
   BucketKind bucket_kind = BucketKind::kNone;
 };
 
@@ -95,6 +96,12 @@ Metadata get_repository_metadata(Engine& engine, const RepositoryName& name);
 void set_repository_metadata(Engine& engine, const RepositoryName& name, const Metadata& pairs);
 void delete_repository_metadata(Engine& engine, const RepositoryName& name,
                                 const std::vector<std::string>& keys);
+
+/// Throws not_found, permission_denied (reason "read_only_repository").
+void set_strict_paths(Engine& engine, const RepositoryName& name, bool strict);
+/// Throws invalid_argument (reason "unplain_path") if the repository is strict and `path`, at which
+/// a request of REST is about to store an object, is no plain path.
+void check_new_path(const Repository& repository, std::string_view path);
 
 /// Throws permission_denied "read-only repository" (reason "read_only_repository") unless `force`,
 /// and as StoreOwners::require in any case. Every verb that writes asks first, but for deletions of

@@ -54,7 +54,7 @@ class ImportRun {
         owner_(owner),
         stop_(std::move(stop)),
         request_(decode_import_request(job_.spec)),
-        repository_(engine.repositories.get(job_.repository)) {}
+        repository_(current(engine, job_.repository)) {}
 
   void run() {
     ImportCheckpoint at = decode_import_checkpoint(job_.checkpoint);
@@ -66,6 +66,12 @@ class ImportRun {
   }
 
  private:
+  /// The setting of paths may have changed since this server read the repository.
+  static Repository current(branch::Engine& engine, RepositoryId id) {
+    engine.repositories.find(engine.repositories.get(id).name);
+    return engine.repositories.get(id);
+  }
+
   /// Compares the sources with the branch's head. If nothing differs, the job is done and nothing
   /// was written. Stops at the first difference.
   bool finish_unchanged() {
@@ -88,7 +94,7 @@ class ImportRun {
     const auto at_end = [&] {
       return !there.valid() || (!range.end.empty() && there.key() >= range.end);
     };
-    ImportSource source(engine_, path, "", UINT64_MAX, [this] { tick(0); });
+    ImportSource source(engine_, repository_, path, "", UINT64_MAX, [this] { tick(0); });
     for (auto edit = source.next(); edit; edit = source.next()) {
       if (at_end() || there.key() != edit->key || there.entry() != edit->entry) return false;
       there.next();
@@ -111,7 +117,8 @@ class ImportRun {
   /// records the checkpoint.
   void build_chunk(ImportCheckpoint& at) {
     const ImportPath& path = request_.paths[at.path];
-    ImportSource source(engine_, path, at.after, kObjectsPerCheckpoint, [this] { tick(1); });
+    ImportSource source(engine_, repository_, path, at.after, kObjectsPerCheckpoint,
+                        [this] { tick(1); });
     meta::NodeWriter nodes(engine_.pool, engine_.nodes, repository_.id);
     const tree::EditResult result =
         tree::edit_tree(engine_.nodes, nodes, {repository_.salt}, at.root, {}, source);
@@ -328,7 +335,7 @@ ImportPreview preview_import(branch::Engine& engine, const Repository& repositor
   uint64_t changed = 0;
   tree::Cursor there(engine.nodes, head);
   for (const ImportPath& path : request.paths) {
-    ImportSource source(engine, path, "", UINT64_MAX, [] {});
+    ImportSource source(engine, repository, path, "", UINT64_MAX, [] {});
     while (auto edit = source.next()) {
       compares = compares && ++listed <= kPreviewComparedMax;
       if (compares) {

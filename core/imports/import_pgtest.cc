@@ -4,6 +4,7 @@
 
 #include "core/base/error.h"
 #include "core/branch/hooks.h"
+#include "core/branch/repositories.h"
 #include "core/imports/import_fixture.h"
 #include "core/imports/import_verify.h"
 #include "core/jobs/jobs.h"
@@ -56,6 +57,23 @@ TEST_F(Import, PreviewListsTheFirstObjectsAndChangesNothing) {
               preview_import(*engine, repo, BranchName("main"), prefix("local://lake/", "x/"), 1);
             }),
             "invalid_import_source");
+}
+
+TEST_F(Import, BringsPlainPathsOnlyIntoAStrictRepository) {
+  source("set/a", "y");
+  source("set/b\\c", "y");
+  EXPECT_TRUE(run(prefix("local:///lake/set/", "raw/")).completed);
+  branch::set_strict_paths(*engine, repo, true);
+  const ImportRequest request = prefix("local:///lake/set/", "strict/");
+  const ImportStatus status = run(request);
+  EXPECT_NE(status.error, "");
+  EXPECT_FALSE(status.completed);
+  EXPECT_EQ(testing::reason_of([&] {
+              preview_import(*engine, branch::get_repository(*engine, repo), BranchName("main"),
+                             request, 10);
+            }),
+            "unplain_path");
+  EXPECT_EQ(engine.keys(repo, "main"), "raw/a raw/b\\c");
 }
 
 TEST_F(Import, ReplacesTheDestinationPrefixAndNothingElse) {

@@ -6,6 +6,7 @@
 #include "core/base/error.h"
 #include "core/base/reasons.h"
 #include "core/base/str_cat.h"
+#include "core/branch/repositories.h"
 #include "core/imports/import_job.h"
 
 namespace tarn::imports {
@@ -20,9 +21,11 @@ std::string url_before_key(const std::string& url, const std::string& key) {
 
 }  // namespace
 
-ImportSource::ImportSource(branch::Engine& engine, const ImportPath& path, std::string after,
-                           uint64_t limit, std::function<void()> on_object)
-    : path_(path),
+ImportSource::ImportSource(branch::Engine& engine, const Repository& repository,
+                           const ImportPath& path, std::string after, uint64_t limit,
+                           std::function<void()> on_object)
+    : repository_(repository),
+      path_(path),
       at_(engine.stores.locate(path.url)),
       destination_(path.kind == ImportPath::Kind::kObject ? path.destination
                                                           : destination_prefix(path)),
@@ -133,6 +136,7 @@ tree::Change ImportSource::edit_of(const blob::BlobStat& stat) const {
   entry.set_source_version({"", stat.size_bytes, stat.mtime_ns, stat.version_id});
   std::string key = destination_;
   if (path_.kind != ImportPath::Kind::kObject) key += stat.key.substr(relative_from_);
+  branch::check_new_path(repository_, key);
   return {parse_key(key).str(), std::move(entry)};
 }
 

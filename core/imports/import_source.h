@@ -25,9 +25,9 @@ class ImportSource final : public tree::ChangeSource {
  public:
   /// Reads objects after `after` (a key of the source), at most `limit`; calls `on_object` for
   /// each, which may throw to stop. Throws what the store throws; not_found (reason
-  /// "import_source_empty") if a single object does not exist.
-  ImportSource(branch::Engine& engine, const ImportPath& path, std::string after, uint64_t limit,
-               std::function<void()> on_object);
+  /// "import_source_empty") if a single object does not exist; as branch::check_new_path.
+  ImportSource(branch::Engine& engine, const Repository& repository, const ImportPath& path,
+               std::string after, uint64_t limit, std::function<void()> on_object);
   ~ImportSource() override;
 
   std::optional<tree::Change> next() override;
@@ -47,6 +47,7 @@ class ImportSource final : public tree::ChangeSource {
   static constexpr size_t kBatchItems = 1000;
   static constexpr size_t kBatchesMax = 16;
 
+  const Repository repository_;
   const ImportPath path_;
   const blob::Located at_;
   const std::string destination_;

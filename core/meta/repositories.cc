@@ -8,8 +8,9 @@
 namespace tarn::meta {
 namespace {
 
-#define TARN_REPOSITORY_COLUMNS \
-  "repo_id, name, storage_namespace, default_branch, salt, read_only, created_ms, bucket_kind"
+#define TARN_REPOSITORY_COLUMNS                                                                  \
+  "repo_id, name, storage_namespace, default_branch, salt, read_only, created_ms, bucket_kind, " \
+  "strict_paths"
 
 struct RepositoryColumn {
   enum : int {
@@ -21,6 +22,7 @@ struct RepositoryColumn {
     kReadOnly,
     kCreatedMs,
     kBucketKind,
+    kStrictPaths,
     kEnd
   };
 };
@@ -42,10 +44,14 @@ constexpr db::Query kSelectPage{"repositories_select_page", "SELECT " TARN_REPOS
   ORDER BY name LIMIT $4)sql"};
 
 constexpr db::Query kInsert{"repositories_insert_row", R"sql(
-  INSERT INTO repositories (name, storage_namespace, default_branch, salt, read_only, created_ms, bucket_kind)
-  VALUES ($1, $2, $3, $4, $5, $6, $7)
+  INSERT INTO repositories (name, storage_namespace, default_branch, salt, read_only, created_ms, bucket_kind,
+                            strict_paths)
+  VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
   ON CONFLICT (name) WHERE deleted_ms IS NULL DO NOTHING
   RETURNING repo_id)sql"};
+
+constexpr db::Query kUpdateStrictPaths{"repositories_update_strict_paths", R"sql(
+  UPDATE repositories SET strict_paths = $2 WHERE repo_id = $1 AND deleted_ms IS NULL)sql"};
 
 constexpr db::Query kLockNamespaces{"repositories_lock_namespaces",
                                     "SELECT pg_advisory_xact_lock(5, 0)"};
@@ -218,6 +224,7 @@ Repository repository_from(const db::Rows& rows, size_t row) {
   r.read_only = rows.boolean(row, Column::kReadOnly);
   r.created = from_millis(rows.integer(row, Column::kCreatedMs));
   r.bucket_kind = bucket_kind_from(rows.text(row, Column::kBucketKind));
+  r.strict_paths = rows.boolean(row, Column::kStrictPaths);
   return r;
 }
 
@@ -324,13 +331,18 @@ Page<Repository> Repositories::list(std::string_view prefix, std::string_view se
 
 std::optional<RepositoryId> Repositories::insert(db::Connection& connection,
                                                  const Repository& repository) {
-  const db::Rows rows =
-      connection.run(kInsert, {repository.name.str(), repository.storage_namespace,
-                               repository.default_branch.str(),
-                               static_cast<int64_t>(repository.salt), repository.read_only,
-                               to_millis(repository.created), text_of(repository.bucket_kind)});
+  const db::Rows rows = connection.run(
+      kInsert,
+      {repository.name.str(), repository.storage_namespace, repository.default_branch.str(),
+       static_cast<int64_t>(repository.salt), repository.read_only, to_millis(repository.created),
+       text_of(repository.bucket_kind), repository.strict_paths});
   if (rows.empty()) return std::nullopt;
   return static_cast<RepositoryId>(rows.integer(0, 0));
+}
+
+bool Repositories::set_strict_paths(RepositoryId id, bool strict) {
+  return pool_.run(kUpdateStrictPaths, {static_cast<int32_t>(id), strict}, db::Pool::Retry::kWrite)
+             .affected() == 1;
 }
 
 void Repositories::hold(db::Connection& connection, RepositoryId id) {

@@ -40,7 +40,7 @@ class Repositories {
   /// proves that it exists. At most kKnownNamesMax are kept.
   std::optional<Repository> known(const RepositoryName& name);
   /// By id, deleted ones too; cached (these facts never change, except for the name of one that was
-  /// restored, which is that of the last `find`).
+  /// restored and for strict_paths, which are those of the last `find`).
   Repository get(RepositoryId id);
   Page<Repository> list(std::string_view prefix, std::string_view search, std::string_view after,
                         uint32_t limit);
@@ -53,6 +53,8 @@ class Repositories {
   /// namespace was used.
   static std::optional<RepositoryId> insert(db::Connection& connection,
                                             const Repository& repository);
+  /// false: the repository is gone.
+  bool set_strict_paths(RepositoryId id, bool strict);
   /// Namespaces of repositories, deleted ones too, that hold a URL that begins with `prefix`: as
   /// stores list, by text and not by directories. End a namespace or an object with '/' to compare
   /// it as a whole.

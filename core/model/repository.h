@@ -18,8 +18,8 @@ enum class BucketKind : uint8_t {
   kRooted,      ///< the bare name means the default branch, keys are paths in it
 };
 
-/// A named history over one storage namespace. Everything but the metadata (kept apart) is fixed at
-/// creation.
+/// A named history over one storage namespace. Everything but the metadata (kept apart) and the
+/// setting of paths is fixed at creation.
 struct Repository {
   RepositoryId id{};
   RepositoryName name;
@@ -27,6 +27,7 @@ struct Repository {
   BranchName default_branch;
   uint64_t salt = 0;
   bool read_only = false;
+  bool strict_paths = false;  ///< requests of REST store plain paths only (is_plain_path)
   Instant created{};
   BucketKind bucket_kind = BucketKind::kNone;
 };

@@ -18,6 +18,7 @@ CREATE TABLE repositories (
   default_branch    text COLLATE "C" NOT NULL,
   salt              bigint NOT NULL,
   read_only         boolean NOT NULL DEFAULT false,
+  strict_paths      boolean NOT NULL DEFAULT false, -- true: REST stores plain paths only (is_plain_path in core/model/names.h)
   created_ms        bigint NOT NULL,
   metadata          text[] NOT NULL DEFAULT '{}',   -- key, value, key, value, ...
   deleted_ms        bigint,

@@ -8,6 +8,7 @@
 #include "server/api/json/object.h"
 #include "server/api/json/ref.h"
 #include "server/api/json/repository.h"
+#include "server/api/route.h"
 
 namespace tarn::api {
 namespace {
@@ -178,6 +179,19 @@ std::vector<std::string> on_import_destinations(const Call& call) {
   std::vector<std::string> out;
   for (const auto& path : call.body_as<json::StartImport>().paths) {
     out.push_back(object_at(call, path.destination));
+  }
+  return out;
+}
+
+std::vector<std::string> written_paths(const Call& call) {
+  std::vector<std::string> out;
+  for (const RequiredPermission& required : call.route.access.permissions()) {
+    if (required.action != auth::Action::kWriteObject) continue;
+    const std::string above = object_at(call, "");
+    for (const std::string& resource : required.on(call)) {
+      if (resource.size() > above.size() && resource.starts_with(above))
+        out.push_back(resource.substr(above.size()));
+    }
   }
   return out;
 }

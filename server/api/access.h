@@ -96,4 +96,7 @@ std::vector<std::string> on_moved_destination(const Call& call);    ///< body: d
 std::vector<std::string> on_import_sources(const Call& call);       ///< body: paths[].path
 std::vector<std::string> on_import_destinations(const Call& call);  ///< body: paths[].destination
 
+/// The paths at which the call stores objects, as far as the request names them; a prefix too.
+std::vector<std::string> written_paths(const Call& call);
+
 }  // namespace tarn::api

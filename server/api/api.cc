@@ -17,6 +17,7 @@
 #include "core/base/str_cat.h"
 #include "core/base/text.h"
 #include "core/branch/hooks.h"
+#include "core/branch/repositories.h"
 #include "core/jobs/operation_runner.h"
 #include "server/api/credentials.h"
 #include "server/api/errors.h"
@@ -136,6 +137,18 @@ void require_force(const Context& context, const Call& call) {
     call.require_permission(auth::Action::kUpdateRepository, resource);
 }
 
+/// Strict repositories refuse the paths of new objects, not changes of those that are there.
+void check_paths(const Context& context, const Call& call) {
+  constexpr std::array kOfObjectsThere = {"abortPresignMultipartUpload"sv,
+                                          "updateObjectUserMetadata"sv};
+  if (std::find(kOfObjectsThere.begin(), kOfObjectsThere.end(), call.route.operation) !=
+      kOfObjectsThere.end())
+    return;
+  for (const std::string& path : written_paths(call)) {
+    if (!is_plain_path(path)) branch::check_new_path(repository_of(context, call), path);
+  }
+}
+
 [[noreturn]] void throw_unknown_endpoint() {
   throw Error(ErrorCode::kNotFound, reason::kUnknownEndpoint, "invalid API endpoint");
 }
@@ -195,6 +208,7 @@ http::Response Api::State::answer(http::Request& request, Router::Match match, s
       call.require_permission(required.action, resource);
   }
   if (is_forced(call, document)) require_force(context, call);
+  check_paths(context, call);
   if (const auto wait = preferred_wait(request); wait && may_be_deferred(route, call)) {
     return run_or_defer(std::move(call), *wait);
   }

@@ -255,6 +255,8 @@ const std::vector<Row>& rows() {
     {"getUsage", "ref=topic", "", {{"fs:ListObjects", "repository/data"}}},
     {"listUsageHistory", "", "", {{"fs:ListObjects", "repository/data"}}},
     {"getMetricFiles", "", "", {{"fs:ReadRepository", "repository/data"}}},
+    {"getPathSettings", "", "", {{"fs:ReadRepository", "repository/data"}}},
+    {"setPathSettings", "", R"({"paths":"any"})", {{"fs:UpdateRepository", "repository/data"}}},
     {"setMetricFiles", "", R"({"globs":[]})", {{"fs:UpdateRepository", "repository/data"}}},
   };
   return kRows;

@@ -361,6 +361,8 @@ constexpr Route kRoutes[] = {
     {kDelete, "/quotas", "removeUserQuota", needs(kSetQuotas, on_everything), remove_quota},
     {kPost, "/quotas/recount", "recountUserQuota", needs(kGetQuotas, on_everything), recount_quota},
     {kGet, TARN_REPO "/settings/metric_files", "getMetricFiles", needs(kReadRepository, on_repository), get_metric_files},
+    {kGet, TARN_REPO "/settings/paths", "getPathSettings", needs(kReadRepository, on_repository), get_path_settings},
+    {kPut, TARN_REPO "/settings/paths", "setPathSettings", needs(kUpdateRepository, on_repository), json_handler<json::parse_paths, set_path_settings>, takes_json()},
     {kPut, TARN_REPO "/settings/metric_files", "setMetricFiles", needs(kUpdateRepository, on_repository), json_handler<json::parse_metric_globs, set_metric_files>, takes_json()},
 };
 // clang-format on

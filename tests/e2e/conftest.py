@@ -340,5 +340,11 @@ def rest(tarn):
 
 
 @pytest.fixture
+def any_paths(rest, repo):
+    """Lets REST store paths in `repo` that a disk would have under another path."""
+    assert rest("PUT", f"/repositories/{repo.id}/settings/paths", json={"paths": "any"}).status_code == 204
+
+
+@pytest.fixture
 def long_tests():
     return LONG

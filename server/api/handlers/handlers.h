@@ -166,10 +166,11 @@ struct RestoreBody {
 };
 RestoreBody parse_restoration(const json::Value& body);
 Plain list_repositories, get_repository, delete_repository, list_deleted_repositories,
-    get_repository_metadata;
+    get_repository_metadata, get_path_settings;
 Reads<json::CreateRepository> create_repository;
 Reads<RestoreBody> restore_repository;
 Reads<Metadata> set_repository_metadata;
+Reads<bool> set_path_settings;
 Reads<std::vector<std::string>> delete_repository_metadata;
 
 // runs.cc

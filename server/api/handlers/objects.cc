@@ -248,44 +248,47 @@ http::Response copy_object(const Context& context, Call& call, json::CopyObject 
 
 http::Response move_objects(const Context& context, Call& call, json::MoveObjects given) {
   const std::string& repository = call.path("repository");
+  const Repository in = repository_of(context, call);
   // The route has checked the prefixes; a policy may deny keys below them.
   const auto check = [&](const Key& from, const Key& to) {
+    branch::check_new_path(in, to.str());
     const std::string source = auth::object_arn(repository, call.path("branch"), from.str());
     call.require_permission(auth::Action::kReadObject, source);
     call.require_permission(auth::Action::kDeleteObject, source);
     call.require_permission(auth::Action::kWriteObject,
                             auth::object_arn(repository, call.path("branch"), to.str()));
   };
-  const uint64_t moved =
-      versioning::move_objects(context.engine, repository_of(context, call), call.branch(),
-                               {.source = std::move(given.source),
-                                .destination = std::move(given.destination),
-                                .prefixes = given.prefixes,
-                                .overwrite = given.overwrite,
-                                .force = given.force,
-                                .check = check});
+  const uint64_t moved = versioning::move_objects(context.engine, in, call.branch(),
+                                                  {.source = std::move(given.source),
+                                                   .destination = std::move(given.destination),
+                                                   .prefixes = given.prefixes,
+                                                   .overwrite = given.overwrite,
+                                                   .force = given.force,
+                                                   .check = check});
   return json_response(200, json::moved_body(moved));
 }
 
 http::Response checkout_path(const Context& context, Call& call, json::CheckoutPath given) {
   const std::string& repository = call.path("repository");
+  const Repository in = repository_of(context, call);
   const auto check = [&, ref = given.ref](const Key& key, bool deleted) {
     const std::string object = auth::object_arn(repository, call.path("branch"), key.str());
     if (deleted) {
       call.require_permission(auth::Action::kDeleteObject, object);
     } else {
+      branch::check_new_path(in, key.str());
       call.require_permission(auth::Action::kReadObject,
                               auth::object_arn(repository, ref, key.str()));
       call.require_permission(auth::Action::kWriteObject, object);
     }
   };
-  return json_response(200, json::checkout_body(versioning::checkout_paths(
-                                context.engine, repository_of(context, call), call.branch(),
-                                {.ref = std::move(given.ref),
-                                 .paths = std::move(given.paths),
-                                 .force = given.force,
-                                 .dry_run = given.dry_run,
-                                 .check = check})));
+  return json_response(
+      200, json::checkout_body(versioning::checkout_paths(context.engine, in, call.branch(),
+                                                          {.ref = std::move(given.ref),
+                                                           .paths = std::move(given.paths),
+                                                           .force = given.force,
+                                                           .dry_run = given.dry_run,
+                                                           .check = check})));
 }
 
 http::Response update_user_metadata(const Context& context, Call& call, Metadata metadata) {

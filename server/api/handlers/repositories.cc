@@ -137,7 +137,8 @@ http::Response create_repository(const Context& context, Call& call, json::Creat
   branch::RepositoryCreation creation{.name = given.name,
                                       .storage_namespace = given.storage_namespace,
                                       .read_only = given.read_only,
-                                      .bare = call.flag("bare")};
+                                      .bare = call.flag("bare"),
+                                      .strict_paths = given.strict_paths};
   if (!given.default_branch.empty())
     creation.default_branch = parse_branch_name(given.default_branch);
   const Repository made = branch::create_repository(context.engine, creation);
@@ -176,6 +177,15 @@ http::Response restore_repository(const Context& context, Call& call, RestoreBod
   call.require_permission(auth::Action::kCreateRepository, auth::repository_arn(as.str()));
   return json_response(
       200, json::repository_body(branch::restore_repository(context.engine, restoration)));
+}
+
+http::Response get_path_settings(const Context& context, Call& call) {
+  return json_response(200, json::paths_body(repository_of(context, call).strict_paths));
+}
+
+http::Response set_path_settings(const Context& context, Call& call, bool strict) {
+  branch::set_strict_paths(context.engine, call.repository(), strict);
+  return empty_response(204);
 }
 
 http::Response get_repository_metadata(const Context& context, Call& call) {

@@ -14,6 +14,9 @@ namespace {
 constexpr std::array<std::string_view, 7> kSchemes = {
     "s3://", "gs://", "http://", "https://", "mem://", "local://", "transient://"};
 
+constexpr std::string_view kStrictPaths = "strict";
+constexpr std::string_view kAnyPaths = "any";
+
 }  // namespace
 
 void write_repository(Writer& out, const Repository& repository) {
@@ -50,7 +53,23 @@ CreateRepository parse_create_repository(const Value& body) {
   out.storage_id = body.text_or_empty("storage_id");
   out.sample_data = body.flag("sample_data");
   out.read_only = body.flag("read_only");
+  if (body.find("paths")) out.strict_paths = parse_paths(body);
   return out;
+}
+
+std::string paths_body(bool strict) {
+  Writer out;
+  out.begin_object();
+  out.text("paths", strict ? kStrictPaths : kAnyPaths);
+  out.end_object();
+  return std::move(out).take();
+}
+
+bool parse_paths(const Value& body) {
+  const Value paths = body.at("paths");
+  const std::string given = paths.text();
+  if (given != kStrictPaths && given != kAnyPaths) paths.fail("must be \"strict\" or \"any\"");
+  return given == kStrictPaths;
 }
 
 Metadata parse_set_metadata(const Value& body) { return body.at("metadata").text_map(); }

@@ -25,9 +25,14 @@ struct CreateRepository {
   std::string storage_id;
   bool sample_data = false;
   bool read_only = false;
+  bool strict_paths = true;
 };
 /// Throws invalid_argument, also for an illegal name or namespace scheme.
 CreateRepository parse_create_repository(const Value& body);
+
+/// PathSettings: {"paths": "strict"} or {"paths": "any"}.
+std::string paths_body(bool strict);
+bool parse_paths(const Value& body);
 
 /// RepositoryMetadataSet.
 Metadata parse_set_metadata(const Value& body);

@@ -26,6 +26,13 @@ TEST(CreateRepositoryBody, ChecksNameAndScheme) {
   EXPECT_EQ(ok.name.str(), "lake");
   EXPECT_TRUE(ok.read_only);
   EXPECT_EQ(ok.default_branch, "");
+  EXPECT_TRUE(ok.strict_paths) << "unless the client says otherwise";
+  EXPECT_FALSE(parsed(parse_create_repository,
+                      R"({"name":"lake","storage_namespace":"s3://b/p","paths":"any"})")
+                   .strict_paths);
+  EXPECT_NE(failure(parse_create_repository,
+                    R"({"name":"lake","storage_namespace":"s3://b/p","paths":"lax"})"),
+            "");
   EXPECT_NE(failure(parse_create_repository, R"({"name":"A_b","storage_namespace":"s3://b/p"})"),
             "");
   EXPECT_NE(failure(parse_create_repository, R"({"name":"ab","storage_namespace":"s3://b/p"})"),

@@ -296,7 +296,18 @@ def test_directories_go_up_and_come_down(cli, repo, tmp_path):
     assert {str(f.relative_to(tmp_path / "down")): f.read_bytes() for f in (tmp_path / "down").rglob("*") if f.is_file()} == files
 
 
-def test_a_download_never_leaves_its_directory(cli, repo, tmp_path):
+def test_a_strict_repository_refuses_paths_until_it_takes_any(cli, repo, tmp_path):
+    (tmp_path / "x").write_bytes(b"x")
+    upload = ("fs", "upload", tmp_path / "x", f"tarn://{repo.id}/main/d/../x")
+    assert cli.json("repo", "paths", repo.id)["paths"] == "strict"
+    assert cli.reason(*upload, status=1) == "unplain_path"
+    assert cli.json("repo", "paths", repo.id, "any")["paths"] == "any"
+    cli.run(*upload)
+    cli.run("repo", "paths", repo.id, "strict")
+    assert [item.path for item in repo.ref("main").objects()] == ["d/../x"]
+
+
+def test_a_download_never_leaves_its_directory(cli, repo, any_paths, tmp_path):
     for key in ("d/../../evil", "d//evil", "d/ok"):
         put(repo, key, b"x")
     ended = cli.run("fs", "download", "-r", f"tarn://{repo.id}/main/d/", tmp_path / "in" / "side", status=20)

@@ -28,7 +28,7 @@ LEAVES = set(
     setBranchCleanup
     internalSetGarbageCollectionRules internalDeleteGarbageCollectionRules prepareGarbageCollectionCommits
     prepareGarbageCollectionCommitsAsync prepareGarbageCollectionUncommitted internalCreateBranchProtectionRule
-    internalDeleteBranchProtectionRule setTagProtectionRules setMetricFiles
+    internalDeleteBranchProtectionRule setTagProtectionRules setMetricFiles setPathSettings
     dumpRefs dumpSubmit createTag deleteTag createBranch CreateCommitRecord createSymlinkFile archivePaths
     createPullRequest updatePullRequest approvePullRequest withdrawPullRequestApproval
     abortPresignMultipartUpload uploadPart uploadPartCopy importCancel

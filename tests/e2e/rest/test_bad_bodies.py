@@ -87,6 +87,8 @@ GOOD = {
     "setBranchCleanup.rules.pattern": "exp-*",
     "createPromotion.alias": "champion",
     "createPromotion.metrics": [],
+    "createRepository.paths": "strict",
+    "setPathSettings.paths": "strict",
 }
 
 WRONG = {

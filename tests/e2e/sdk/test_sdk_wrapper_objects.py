@@ -140,7 +140,7 @@ def test_readers_are_files_for_other_libraries(repo):
     "path",
     ["a b+c&d=e", "ä/ö/\u65e5\u672c", "%2F%20", "a//b", "/lead", "trail/", "../up", "a?b#c", "tab\there", "'\"\\", "x" * 1024],
 )
-def test_any_path_round_trips(repo, path):
+def test_any_path_round_trips(repo, any_paths, path):
     branch = repo.branch("main")
     branch.object(path).upload(data=b"x", mode="wb")
     assert [item.path for item in branch.objects()] == [path]

@@ -127,7 +127,7 @@ def test_what_is_refused(rest, repo, put, archive):
 
 
 @pytest.mark.parametrize("path", ["d/../../etc/passwd", "d/..", "d//x", "d/./x", "d/a\\..\\..\\x", "d//", "d/C:x/.."])
-def test_names_that_leave_the_directory_are_refused(put, archive, path):
+def test_names_that_leave_the_directory_are_refused(any_paths, put, archive, path):
     put("d/good", b"g")
     put(path, b"evil")
     for answer in (archive(prefix="d/"), archive(paths=["d/good", path]), archive(prefix="d/", format="zip")):

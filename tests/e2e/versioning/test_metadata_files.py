@@ -82,6 +82,7 @@ def assert_same(objects, listing, namespace):
 
 def fill(rest, repository, s3):
     """Objects of every kind but imported ones, committed; some more are staged, which no commit shows."""
+    rest("PUT", f"/repositories/{repository}/settings/paths", json={"paths": "any"})
     base = f"/repositories/{repository}/branches/main"
     for n in range(40):
         rest("POST", f"{base}/objects?path=dir/{n:03}.csv", data=b"x" * n, headers={"Content-Type": "text/csv"})

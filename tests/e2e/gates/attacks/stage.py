@@ -65,7 +65,11 @@ class Stage:
         for role, member in team.members.items():
             self.keep(f"user:{role}", member.name)
         self.must(
-            "admin", "POST", "/repositories", of_repo=False, json={"name": self.repo, "storage_namespace": f"local://{self.repo}"}
+            "admin",
+            "POST",
+            "/repositories",
+            of_repo=False,
+            json={"name": self.repo, "storage_namespace": f"local://{self.repo}", "paths": "any"},
         )
         for path, data in BASE.items():
             self.must("admin", "POST", "/branches/main/objects", params={"path": path}, data=data)
