@@ -7,6 +7,7 @@
 #include "core/base/reasons.h"
 #include "core/base/str_cat.h"
 #include "core/blob/stores.h"
+#include "core/branch/hooks.h"
 #include "core/branch/namespace_marker.h"
 #include "core/branch/store_owner.h"
 #include "core/db/pool.h"
@@ -186,7 +187,8 @@ void delete_repository(Engine& engine, const RepositoryName& name,
   }
   // Nothing goes from the store before a collection, which asks for its owner.
   check_not_read_only(get_repository(engine, name), deletion.force);
-  if (!engine.repositories.remove(name, engine.clock.now(), deletion.grace)) throw_not_found();
+  if (!engine.repositories.remove(name, ActingUser::name(), engine.clock.now(), deletion.grace))
+    throw_not_found();
 }
 
 void delete_repository(Engine& engine, const RepositoryName& name, bool force) {
@@ -246,7 +248,8 @@ Repository restore_repository(Engine& engine, const RepositoryRestoration& resto
 
 void delete_empty_repository(Engine& engine, const Repository& repository) {
   check_not_read_only(repository, /*force=*/false);
-  if (!engine.repositories.remove_empty(repository, engine.clock.now())) throw_not_found();
+  if (!engine.repositories.remove_empty(repository, ActingUser::name(), engine.clock.now()))
+    throw_not_found();
 }
 
 void set_strict_paths(Engine& engine, const RepositoryName& name, bool strict) {

@@ -69,6 +69,10 @@ constexpr db::Query kDeleteToldEvents{"outbox_delete_told_events", R"sql(
   DELETE FROM events e WHERE event_id = ANY ($1)
     AND NOT EXISTS (SELECT 1 FROM webhook_deliveries d WHERE d.event_id = e.event_id))sql"};
 
+constexpr db::Query kSweepLeavingWebhooks{"outbox_sweep_leaving_webhooks", R"sql(
+  DELETE FROM leaving_webhooks w WHERE NOT EXISTS (
+    SELECT 1 FROM webhook_deliveries d WHERE d.webhook_id = w.webhook_id AND d.state = 'pending'))sql"};
+
 // Removes deliveries of deleted webhooks.
 constexpr db::Query kSweepEvents{"outbox_sweep_events", R"sql(
   DELETE FROM events WHERE event_id IN (
@@ -234,6 +238,7 @@ uint64_t Outbox::sweep(std::chrono::milliseconds delivered_age, std::chrono::mil
   };
   const uint64_t ended = sweep_ended(DeliveryState::kDelivered, delivered_age) +
                          sweep_ended(DeliveryState::kDead, dead_age);
+  pool_.run(kSweepLeavingWebhooks, {}, db::Pool::Retry::kWrite);
   return ended +
          pool_.run(kSweepEvents, {to_millis(now - dead_age), limit}, db::Pool::Retry::kWrite)
              .affected();

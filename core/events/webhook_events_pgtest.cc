@@ -4,6 +4,9 @@
 #include <gtest/gtest.h>
 
 #include "core/branch/aliases.h"
+#include "core/branch/hooks.h"
+#include "core/branch/repositories.h"
+#include "core/events/outbox.h"
 #include "core/events/webhooks.h"
 #include "core/imports/refs_dump.h"
 #include "core/promotion/gate_policies.h"
@@ -102,11 +105,72 @@ TEST_F(WebhookEvents, RestoreHasAnEventForEachRef) {
   imports::restore_refs(*engine, copy, dump, /*force=*/false, "ann");
   std::vector<std::string> names = told("name");
   std::sort(names.begin(), names.end());
-  EXPECT_EQ(names, (std::vector<std::string>{"alias.set champion", "branch.created dev",
-                                             "branch.created main", "tag.created v1"}));
+  EXPECT_EQ(names, (std::vector<std::string>{"alias.moved_by_hand champion", "alias.set champion",
+                                             "branch.created dev", "branch.created main",
+                                             "tag.created v1"}));
   for (const std::string& commit : told("new_commit")) {
     EXPECT_EQ(commit.substr(commit.find(' ') + 1), head(copy, "main"));
   }
+}
+
+TEST_F(WebhookEvents, OfPoliciesSayWhatAnAdministratorChanged) {
+  listen(repo, {"policy.*", "alias.moved_by_hand"});
+  const auto set = [&](const std::string& more) {
+    promotion::set_gate_policy(
+        *engine, repo, "digits",
+        {.document = "name: digits\ndestination: main\n" + more, .author = "owner"});
+  };
+  set("");
+  set("");
+  set("require_up_to_date: true\n");
+  promotion::remove_gate_policy(*engine, repo, "digits", "other", {});
+  branch::set_alias(*engine, repo, {.name = AliasName("champion"), .actor = "ann"}, "main");
+  EXPECT_EQ(told("version"),
+            (std::vector<std::string>{"policy.set 1", "policy.set 2", "policy.removed 3",
+                                      "alias.moved_by_hand 1"}));
+  EXPECT_EQ(told("actor"),
+            (std::vector<std::string>{"policy.set owner", "policy.set owner",
+                                      "policy.removed other", "alias.moved_by_hand ann"}));
+  EXPECT_EQ(told("destination")[2], "policy.removed main");
+}
+
+TEST_F(WebhookEvents, OfTheDeletionOutliveTheRepository) {
+  Outbox outbox(engine.pool);
+  const std::chrono::seconds week{7 * 24 * 3600};
+  for (const std::chrono::seconds grace : {week, std::chrono::seconds{0}}) {
+    const auto gone = engine.make_repository("gone" + std::to_string(grace.count()));
+    listen(gone, {"*"});
+    engine.branch(gone, "dev", "main");
+    {
+      const branch::ActingUser mallory("mallory");
+      branch::delete_repository(*engine, gone.name, {.force = false, .grace = grace});
+    }
+    const auto claimed = outbox.claim(10, 10, std::chrono::seconds{60});
+    ASSERT_EQ(claimed.size(), 1u);
+    EXPECT_EQ(claimed[0].type, "repository.deleted");
+    EXPECT_NE(claimed[0].body.find("mallory"), std::string::npos) << claimed[0].body;
+    EXPECT_EQ(claimed[0].url, "https://x.example/hook");
+    EXPECT_TRUE(outbox.end(claimed[0], {.status = 200}, engine.clock.now()));
+    const auto swept = [&] {
+      outbox.sweep(week, week, 100, engine.clock.now());
+      return engine.pool
+          .run({"test_count_leaving", "SELECT count(*) FROM leaving_webhooks"}, {},
+               db::Pool::Retry::kRead)
+          .integer(0, 0);
+    };
+    EXPECT_EQ(swept(), 0);
+  }
+  branch::restore_repository(*engine, {.name = RepositoryName("gone604800"), .grace = week});
+  branch::delete_repository(*engine, RepositoryName("gone604800"), {.grace = week});
+  EXPECT_EQ(outbox.claim(10, 10, std::chrono::seconds{60}).size(), 1u) << "told once more";
+}
+
+TEST_F(WebhookEvents, OfADeletionThatIsTakenBackAreStillDelivered) {
+  listen(repo, {"*"});
+  branch::delete_repository(*engine, repo.name, {.grace = std::chrono::seconds{3600}});
+  branch::restore_repository(*engine, {.name = repo.name, .grace = std::chrono::seconds{3600}});
+  Outbox outbox(engine.pool);
+  EXPECT_EQ(outbox.claim(10, 10, std::chrono::seconds{60}).size(), 1u);
 }
 
 TEST_F(WebhookEvents, OfMlflowNameTheRunThatWonAPromotion) {

@@ -62,6 +62,9 @@ constexpr db::Query kSelectOverlapping{"repositories_select_overlapping", R"sql(
   SELECT storage_namespace FROM repositories
   WHERE starts_with($1, storage_namespace || '/') OR starts_with(storage_namespace || '/', $1))sql"};
 
+constexpr db::Query kSetActor{"repositories_set_actor",
+                              "SELECT set_config('tarn.actor', $1, true)"};
+
 constexpr db::Query kMarkDeleted{"repositories_mark_deleted", R"sql(
   UPDATE repositories SET deleted_ms = $2, purge_ms = $2 + $3::bigint * 1000
   WHERE name = $1 AND deleted_ms IS NULL RETURNING repo_id)sql"};
@@ -107,9 +110,8 @@ constexpr db::Query kIsDue{"repositories_is_purge_due", R"sql(
 // Deletes from the tables that refer to a repository, in this order: webhooks before the refs, so
 // that deleting those is no event.
 constexpr db::Query kRemovals[] = {
-    {"repositories_delete_webhooks", R"sql(
-  WITH gone AS (DELETE FROM webhooks WHERE repo_id = $1 RETURNING webhook_id)
-  DELETE FROM webhook_deliveries d USING gone g WHERE d.webhook_id = g.webhook_id)sql"},
+    {"repositories_let_webhooks_go", "SELECT let_webhooks_go($1)"},
+    {"repositories_delete_webhooks", "DELETE FROM webhooks WHERE repo_id = $1"},
     // Deleting a repository includes its protected branches.
     {"repositories_lift_gates",
      "UPDATE branches SET gate = NULL WHERE repo_id = $1 AND gate IS NOT NULL"},
@@ -240,10 +242,12 @@ void purge_rows(db::Connection& connection, int32_t id) {
   for (const db::Query& removal : kRemovals) connection.run(removal, {id});
 }
 
-/// Marks the row as deleted, and puts away or deletes all rows that refer to the repository.
-/// Returns its id.
+/// Marks the row as deleted, which is an event with `actor`, and puts away or deletes all rows that
+/// refer to the repository. Returns its id.
 std::optional<int32_t> remove_row(db::Connection& connection, const RepositoryName& name,
-                                  Instant now, std::optional<std::chrono::seconds> grace) {
+                                  std::string_view actor, Instant now,
+                                  std::optional<std::chrono::seconds> grace) {
+  connection.run(kSetActor, {actor});
   const std::optional<int64_t> seconds =
       grace ? std::optional<int64_t>(grace->count()) : std::nullopt;
   const db::Rows rows = connection.run(kMarkDeleted, {name.str(), to_millis(now), seconds});
@@ -361,10 +365,10 @@ bool Repositories::lock_free_namespace(db::Connection& connection, std::string_v
   return connection.run(kSelectOverlapping, {prefix}).empty();
 }
 
-bool Repositories::remove(const RepositoryName& name, Instant now,
+bool Repositories::remove(const RepositoryName& name, std::string_view actor, Instant now,
                           std::optional<std::chrono::seconds> grace) {
   const bool removed = pool_.transaction([&](db::Connection& connection) {
-    return remove_row(connection, name, now, grace).has_value();
+    return remove_row(connection, name, actor, now, grace).has_value();
   });
   forget_root(name);
   return removed;
@@ -421,12 +425,12 @@ bool Repositories::purge(db::Connection& connection, RepositoryId id, std::chron
   return true;
 }
 
-bool Repositories::remove_empty(const Repository& repository, Instant now) {
+bool Repositories::remove_empty(const Repository& repository, std::string_view actor, Instant now) {
   const int32_t id = static_cast<int32_t>(repository.id);
   const bool done = pool_.transaction([&](db::Connection& connection) {
     lock_empty(connection, id);
     const std::optional<int32_t> removed =
-        remove_row(connection, repository.name, now, std::chrono::seconds{0});
+        remove_row(connection, repository.name, actor, now, std::chrono::seconds{0});
     if (removed && *removed != id) throw_not_empty();  // created again in the meantime: roll back
     return removed.has_value();
   });

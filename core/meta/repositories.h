@@ -62,9 +62,10 @@ class Repositories {
   /// Inside a transaction that inserts a repository: until it ends no other repository is inserted.
   /// false = the namespaces of others overlap `prefix`, which ends with '/'.
   static bool lock_free_namespace(db::Connection& connection, std::string_view prefix);
-  /// Marks it deleted. It can be restored until `grace` is over (nullopt: the grace of servers);
-  /// with a grace of 0 its rows go at once. false = no such name.
-  bool remove(const RepositoryName& name, Instant now, std::optional<std::chrono::seconds> grace);
+  /// Marks it deleted, for the user `actor`. It can be restored until `grace` is over (nullopt: the
+  /// grace of servers); with a grace of 0 its rows go at once. false = no such name.
+  bool remove(const RepositoryName& name, std::string_view actor, Instant now,
+              std::optional<std::chrono::seconds> grace);
   /// The repositories that can be restored, the newest first: ids less than `before`. `grace`: of
   /// those that have none of their own.
   std::vector<DeletedRepository> list_deleted(int32_t before, uint32_t limit, Instant now,
@@ -82,7 +83,7 @@ class Repositories {
   /// empty tree, no staged object and no tag. Concurrent writes, commits, branches and tags either
   /// are noticed here or find their branch or commit gone. Throws conflict, reason
   /// "repository_not_empty".
-  bool remove_empty(const Repository& repository, Instant now);
+  bool remove_empty(const Repository& repository, std::string_view actor, Instant now);
 
   /// The default branch that the bare name of a rooted bucket means; nullopt for other repositories
   /// and absent ones. A removal by another server is noticed within kRootAgeMax.

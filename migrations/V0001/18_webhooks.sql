@@ -16,6 +16,10 @@ CREATE TABLE webhooks (
 );
 CREATE TRIGGER webhooks_in_repository BEFORE INSERT ON webhooks FOR EACH ROW EXECUTE FUNCTION require_repository();
 
+-- One row is a webhook of a deleted repository, which is told of the deletion and of nothing else. Background work removes
+-- it when that has ended.
+CREATE TABLE leaving_webhooks (LIKE webhooks, PRIMARY KEY (webhook_id));
+
 -- One row is an event that some webhook subscribes to. Ids grow: the number is taken while the row of the ref is locked, so the
 -- events of one ref are in the order of its changes. The random part tells installations apart.
 CREATE SEQUENCE event_numbers;
@@ -158,20 +162,68 @@ END
 $$;
 CREATE TRIGGER tags_tell AFTER INSERT OR UPDATE OR DELETE ON tags FOR EACH ROW EXECUTE FUNCTION tell_tag();
 
--- Emits alias.set and alias.removed.
+-- Emits alias.set and alias.removed, and alias.moved_by_hand unless a promotion did it.
 CREATE FUNCTION tell_alias() RETURNS trigger LANGUAGE plpgsql AS $$
+DECLARE
+  v_data jsonb;
 BEGIN
   IF EXISTS (SELECT 1 FROM webhooks WHERE repo_id = NEW.repo_id AND active) THEN
-    PERFORM emit_event(
-      NEW.repo_id, CASE WHEN NEW.to_commit IS NULL THEN 'alias.removed' ELSE 'alias.set' END,
-      ref_change(NEW.repo_id, 'alias', NEW.name, NEW.from_commit, NEW.to_commit)
-        || jsonb_strip_nulls(jsonb_build_object('version', NEW.version, 'actor', NEW.actor, 'reason', NEW.reason,
-                                                'promotion_id', NEW.promotion_id)));
+    v_data := ref_change(NEW.repo_id, 'alias', NEW.name, NEW.from_commit, NEW.to_commit)
+      || jsonb_strip_nulls(jsonb_build_object('version', NEW.version, 'actor', NEW.actor, 'reason', NEW.reason,
+                                              'promotion_id', NEW.promotion_id));
+    PERFORM emit_event(NEW.repo_id, CASE WHEN NEW.to_commit IS NULL THEN 'alias.removed' ELSE 'alias.set' END, v_data);
+    IF NEW.promotion_id IS NULL THEN
+      PERFORM emit_event(NEW.repo_id, 'alias.moved_by_hand', v_data - 'kind');
+    END IF;
   END IF;
   RETURN NULL;
 END
 $$;
 CREATE TRIGGER alias_history_tells AFTER INSERT ON alias_history FOR EACH ROW EXECUTE FUNCTION tell_alias();
+
+-- Emits policy.set and policy.removed.
+CREATE FUNCTION tell_policy() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+  IF EXISTS (SELECT 1 FROM webhooks WHERE repo_id = NEW.repo_id AND active) THEN
+    PERFORM emit_event(
+      NEW.repo_id, CASE WHEN NEW.document IS NULL THEN 'policy.removed' ELSE 'policy.set' END,
+      jsonb_strip_nulls(jsonb_build_object(
+        'name', NEW.name, 'version', NEW.version, 'actor', NEW.author, 'digest', encode(NEW.digest, 'hex'),
+        'destination', coalesce(NEW.destination, (
+          SELECT destination FROM gate_policy_versions
+          WHERE repo_id = NEW.repo_id AND name = NEW.name AND version = NEW.version - 1)))));
+  END IF;
+  RETURN NULL;
+END
+$$;
+CREATE TRIGGER gate_policy_versions_tell AFTER INSERT ON gate_policy_versions
+  FOR EACH ROW EXECUTE FUNCTION tell_policy();
+
+-- Emits repository.deleted. tarn.actor is the user whom meta::Repositories names.
+CREATE FUNCTION tell_deletion() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+  PERFORM emit_event(NEW.repo_id, 'repository.deleted', jsonb_strip_nulls(jsonb_build_object(
+    'actor', nullif(current_setting('tarn.actor', true), ''),
+    'restorable_until', CASE WHEN NEW.purge_ms > NEW.deleted_ms THEN
+      to_char(to_timestamp(NEW.purge_ms / 1000.0) AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"') END)));
+  RETURN NULL;
+END
+$$;
+CREATE TRIGGER repositories_tell_deletion AFTER UPDATE OF deleted_ms ON repositories FOR EACH ROW
+  WHEN (OLD.deleted_ms IS NULL AND NEW.deleted_ms IS NOT NULL) EXECUTE FUNCTION tell_deletion();
+
+-- Takes the webhooks of a repository that is being deleted out of use, except for telling them of it. Called by
+-- put_repository_away and meta::Repositories.
+CREATE FUNCTION let_webhooks_go(p_repo integer) RETURNS void LANGUAGE plpgsql VOLATILE AS $$
+BEGIN
+  DELETE FROM webhook_deliveries d USING webhooks w
+  WHERE w.repo_id = p_repo AND d.webhook_id = w.webhook_id
+    AND NOT EXISTS (SELECT 1 FROM events e WHERE e.event_id = d.event_id AND e.type = 'repository.deleted');
+  INSERT INTO leaving_webhooks SELECT w.* FROM webhooks w
+  WHERE w.repo_id = p_repo AND EXISTS (
+    SELECT 1 FROM webhook_deliveries d WHERE d.webhook_id = w.webhook_id AND d.state = 'pending');
+END
+$$;
 
 -- Emits import.completed, import.failed and import.cancelled.
 CREATE FUNCTION tell_import() RETURNS trigger LANGUAGE plpgsql AS $$
@@ -255,7 +307,11 @@ BEGIN
     FROM waiting w WHERE w.webhook_id IS NOT NULL),
   due AS (
     SELECT x.event_id, h.webhook_id, h.url, h.format, h.secret, h.repo_id, h.name
-    FROM waiting w JOIN webhooks h ON h.webhook_id = w.webhook_id, LATERAL (
+    FROM waiting w JOIN (
+      SELECT webhook_id, repo_id, name, url, format, secret, active FROM webhooks
+      UNION ALL
+      SELECT webhook_id, repo_id, name, url, format, secret, active FROM leaving_webhooks) AS h
+      ON h.webhook_id = w.webhook_id, LATERAL (
       SELECT d.event_id, d.next_at FROM webhook_deliveries d
       WHERE d.webhook_id = h.webhook_id AND d.state = 'pending' AND d.next_at <= v_now
       ORDER BY d.next_at

@@ -32,7 +32,7 @@ CREATE FUNCTION put_repository_away(p_repo integer) RETURNS void LANGUAGE plpgsq
 DECLARE
   v_tables text[] := restored_tables();
 BEGIN
-  DELETE FROM webhook_deliveries d USING webhooks w WHERE w.repo_id = p_repo AND d.webhook_id = w.webhook_id;
+  PERFORM let_webhooks_go(p_repo);
   PERFORM set_config('tarn.promotion', 'on', true);  -- deleting a repository includes its protected branches
   FOR i IN REVERSE cardinality(v_tables)..1 LOOP
     EXECUTE format('WITH gone AS (DELETE FROM %1$I WHERE repo_id = $1 RETURNING *)
@@ -64,6 +64,7 @@ BEGIN
                     WHERE r.repo_id = $1 AND r.source = %1$L', v_table)
     USING p_repo;
   END LOOP;
+  DELETE FROM leaving_webhooks WHERE repo_id = p_repo;
   DELETE FROM deleted_rows WHERE repo_id = p_repo;
   DELETE FROM deleted_branches WHERE repo_id = p_repo;
 END

@@ -31,6 +31,9 @@ export const eventTypes = [
   'tag.deleted',
   'alias.set',
   'alias.removed',
+  'alias.moved_by_hand',
+  'policy.set',
+  'policy.removed',
   'import.completed',
   'import.failed',
   'import.cancelled',
@@ -45,4 +48,5 @@ export const eventTypes = [
   'promotion.rolled_back',
   'quota.warning',
   'quota.exceeded',
+  'repository.deleted',
 ] as const;
