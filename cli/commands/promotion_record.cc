@@ -100,6 +100,36 @@ std::string text_or(const Json& value, std::string_view otherwise) {
   return value.is_string() ? value.get<std::string>() : std::string(otherwise);
 }
 
+/// "policy digits version 2 set by owner", "commit 1234 by dana" and so on.
+std::vector<std::string> changes_in_words(const Json& promotion) {
+  constexpr size_t kDigits = 12;
+  const Json evidence = promotion.value("evidence", Json::object());
+  const Json since = evidence.value("changes_since", Json::object());
+  const auto commit_in = [](const Json& change, const char* member) {
+    return change[member].is_string() ? change[member].get<std::string>().substr(0, kDigits)
+                                      : std::string("none");
+  };
+  std::vector<std::string> out;
+  for (const Json& change : since.value("policies", Json::array())) {
+    out.push_back(str_cat("policy ", change.value("name", ""), " version ",
+                          change.value("version", 0),
+                          change.value("removed", false) ? " removed it, by " : " by ",
+                          change.value("author", ""), ", ", change.value("at", "")));
+  }
+  for (const Json& change : since.value("aliases", Json::array())) {
+    out.push_back(str_cat("alias @", change.value("alias", ""), " by hand from ",
+                          commit_in(change, "from"), " to ", commit_in(change, "to"), ", by ",
+                          change.value("actor", ""), ", ", change.value("at", "")));
+  }
+  for (const Json& change : since.value("commits", Json::array())) {
+    out.push_back(str_cat("commit ", commit_in(change, "commit"), " without a promotion, by ",
+                          change.value("committer", ""), ", ", change.value("at", "")));
+  }
+  if (const uint64_t more = since.value("more", uint64_t{0}); more > 0)
+    out.push_back(str_cat(more, " more"));
+  return out;
+}
+
 }  // namespace
 
 std::vector<std::pair<std::string, std::string>> review_lines(const Json& promotion) {
@@ -196,6 +226,7 @@ void print_promotion(Session& session, const Uri& uri, const Json& promotion) {
   add("tag", promotion.value("tag", ""));
   add("undoes", promotion.value("undoes", ""));
   add("why", promotion.value("message", ""));
+  for (std::string& change : changes_in_words(promotion)) add("changed since", std::move(change));
   session.out.object("Promotion", std::move(shown), lines);
 }
 
@@ -206,6 +237,8 @@ std::string promotion_in_markdown(const Json& promotion) {
     out += str_cat("Winner: `", winner, "`\n\n");
   if (const std::string why = promotion.value("message", ""); !why.empty())
     out += str_cat(cell(why), "\n\n");
+  for (const std::string& change : changes_in_words(promotion))
+    out += str_cat("- changed since the promotion before: ", cell(change), "\n");
   const Json evidence = promotion.value("evidence", Json::object());
   return out + candidates_in_markdown(evidence.value("candidates", Json::array()));
 }

@@ -109,6 +109,40 @@ Json objects_json(const ObjectFacts& objects) {
   return out;
 }
 
+Json changes_json(const ChangesSince& since) {
+  const auto commit_or_null = [](const std::optional<CommitId>& commit) {
+    return commit ? Json(to_text(*commit)) : Json(nullptr);
+  };
+  Json out;
+  out["promotion"] = since.promotion.empty() ? Json(nullptr) : Json(since.promotion);
+  Json& policies = out["policies"] = Json::array();
+  for (const GatePolicyVersion& version : since.policies) {
+    policies.push_back({{"name", version.name},
+                        {"version", version.version},
+                        {"removed", !version.body.has_value()},
+                        {"author", version.author},
+                        {"at", to_rfc3339(version.at)}});
+  }
+  Json& aliases = out["aliases"] = Json::array();
+  for (const AliasChange& change : since.aliases) {
+    aliases.push_back({{"alias", since.alias},
+                       {"version", change.version},
+                       {"from", commit_or_null(change.from)},
+                       {"to", commit_or_null(change.to)},
+                       {"actor", change.actor},
+                       {"reason", change.reason},
+                       {"at", to_rfc3339(change.at)}});
+  }
+  Json& commits = out["commits"] = Json::array();
+  for (const Commit& commit : since.commits) {
+    commits.push_back({{"commit", to_text(commit.id)},
+                       {"committer", commit.committer},
+                       {"at", to_rfc3339(commit.created)}});
+  }
+  out["more"] = since.more;
+  return out;
+}
+
 Json candidate_json(const RankedCandidate& judged) {
   const GateCandidate& candidate = judged.candidate;
   Json out;
@@ -245,6 +279,7 @@ std::string to_json(const Evidence& evidence) {
     out["left_out"] = std::move(left_out);
     out["warnings"] = {describe(evidence.left_out)};
   }
+  if (evidence.changes_since) out["changes_since"] = changes_json(*evidence.changes_since);
   out["winner"] =
       evidence.winner ? Json(evidence.candidates[*evidence.winner].candidate.ref) : Json(nullptr);
   return text_of(out);

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "core/promotion/changes_since.h"
 #include "core/promotion/gate_candidate.h"
 #include "core/promotion/promotion.h"
 #include "core/promotion/verdict.h"
@@ -48,6 +49,7 @@ struct Evidence {
   std::span<const RankedCandidate> candidates;  ///< as they were named
   std::optional<size_t> winner;                 ///< index
   std::vector<LeftOut> left_out{};              ///< by creator
+  std::optional<ChangesSince> changes_since{};
 };
 constexpr std::string_view kEvidenceVersion = "tarn/v1";
 

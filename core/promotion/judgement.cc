@@ -337,7 +337,15 @@ Judgement judge_once(branch::Engine& engine, const Repository& repository,
   evidence.candidates = out.candidates;
   evidence.winner = out.winner;
   evidence.left_out = out.left_out;
+  evidence.changes_since = find_changes_since(engine, repository, request.destination,
+                                              out.version.name, alias, out.head.id);
   out.evidence = to_json(evidence);
+  for (const AliasChange& change : evidence.changes_since->aliases) {
+    for (const auto& commit : {change.from, change.to}) {
+      if (commit) out.mentioned.push_back(*commit);
+    }
+  }
+  for (const Commit& commit : evidence.changes_since->commits) out.mentioned.push_back(commit.id);
   for (const PinnedCandidate& candidate : out.pinned) out.commits.push_back(candidate.commit);
   out.commits.push_back(out.head.id);
   if (out.champion) out.commits.push_back(*out.champion);

@@ -77,6 +77,12 @@ constexpr db::Query kSelectByResult{"promotions_select_by_result",
   FROM promotions WHERE repo_id = $1 AND result = $2 AND state = 'promoted' AND undoes IS NULL
   ORDER BY promotion_id LIMIT 1)sql"};
 
+// Index promotions_latest.
+constexpr db::Query kSelectLatest{"promotions_select_latest_into",
+                                  "SELECT " TARN_PROMOTION_COLUMNS("''") R"sql(
+  FROM promotions WHERE repo_id = $1 AND destination = $2 AND result IS NOT NULL AND undone_by IS NULL
+  ORDER BY updated_ms DESC, promotion_id LIMIT 1)sql"};
+
 // Index promotions_by_result.
 constexpr db::Query kSelectPromoted{"promotions_select_promoted",
                                     "SELECT " TARN_PROMOTION_COLUMNS("evidence") R"sql(
@@ -394,6 +400,14 @@ std::optional<Promotion> PromotionStore::find_by_result(RepositoryId repository,
   const db::Rows rows =
       pool_.run(kSelectByResult, {static_cast<int32_t>(repository), db::Bytes{view_of(result)}},
                 db::Pool::Retry::kRead);
+  if (rows.empty()) return std::nullopt;
+  return promotion_from(rows, 0);
+}
+
+std::optional<Promotion> PromotionStore::latest_into(RepositoryId repository,
+                                                     const BranchName& destination) {
+  const db::Rows rows = pool_.run(
+      kSelectLatest, {static_cast<int32_t>(repository), destination.str()}, db::Pool::Retry::kRead);
   if (rows.empty()) return std::nullopt;
   return promotion_from(rows, 0);
 }

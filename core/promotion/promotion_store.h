@@ -54,6 +54,9 @@ class PromotionStore {
   /// The promotion that made `result` and has not been rolled back.
   std::optional<Promotion> find_by_result(RepositoryId repository, const CommitId& result);
 
+  /// The promotion or rollback that made a commit of the branch last.
+  std::optional<Promotion> latest_into(RepositoryId repository, const BranchName& destination);
+
   /// The latest that made a commit the champion under this alias, rolled back or not; no rollbacks.
   /// By the place of their commits in the history, the latest first.
   /// `standing_only`: without those that were rolled back.

@@ -45,6 +45,7 @@ CREATE INDEX promotions_due ON promotions (due_at) WHERE due_at IS NOT NULL;
 CREATE INDEX promotions_open ON promotions (repo_id) WHERE due_at IS NOT NULL;
 CREATE INDEX promotions_undoing ON promotions (repo_id, destination, promotion_id) WHERE undoes IS NOT NULL;
 CREATE INDEX promotions_by_result ON promotions (repo_id, result) WHERE result IS NOT NULL;
+CREATE INDEX promotions_latest ON promotions (repo_id, destination, updated_ms) WHERE result IS NOT NULL;
 CREATE UNIQUE INDEX promotions_by_key ON promotions (repo_id, actor, request_key) WHERE request_key IS NOT NULL;
 -- The index finds commits that somebody rejected.
 CREATE INDEX promotions_rejected ON promotions (repo_id, winner) WHERE state = 'rejected' AND code = 'rejected';

@@ -418,6 +418,9 @@ def test_rolling_back(cli, repo, s3, rest, tmp_path):
     assert cli.json("promote", "show", "@champion")["id"] == second["id"]
     assert json.loads(cli.run("promote", "evidence", "@champion").text)["promotion"] == second["id"]
     cli.run("promote", "show", "@nobody", status=4)
+    # Changes of an administrator since the promotion before are printed.
+    assert "version 1 by admin" in cli.run("promote", "show", first["id"]).text
+    assert "changed since" not in cli.run("promote", "show", second["id"]).text
     # An older one is not taken back while a later one stands on it.
     cli.run("promote", "rollback", first["id"], status=6)
     undone = cli.json("promote", "rollback", "@champion", "--to-previous", "-m", "slow in the field")
