@@ -3,6 +3,7 @@
 
 #include "cli/commands/commands.h"
 #include "cli/commands/commit_record.h"
+#include "cli/commands/expected_objects.h"
 #include "cli/commands/operation.h"
 #include "cli/message_editor.h"
 #include "cli/session.h"
@@ -20,6 +21,9 @@ struct CommitOptions {
   std::vector<std::string> metadata;
   bool allow_empty = false;
   bool require_changes = false;
+  std::vector<std::string> expected;
+  bool only = false;
+  std::string head;
   bool async = false;
 
   void declare(Command& command) {
@@ -29,6 +33,11 @@ struct CommitOptions {
         .option("--meta", metadata, "metadata of the commit, key=value; may be repeated")
         .flag("--allow-empty", allow_empty, "create a commit even if nothing changed")
         .flag("--require-changes", require_changes, "fail if nothing changed")
+        .option("--expect", expected,
+                "commit only if the branch has these bytes: PATH=SHA256, PATH=FILE or "
+                "PREFIX/=DIRECTORY (/=DIRECTORY: the root); may be repeated")
+        .flag("--expect-only", only, "commit only if no other object is changed")
+        .condition("--expect-head", head, "commit only if this commit is the head of the branch")
         .flag("--async", async,
               "do not wait for a slow request; print the id of its background operation");
   }
@@ -78,9 +87,14 @@ void run_commit(Session& session, const CommitOptions& options) {
   if (message.empty()) {
     throw usage_error("committing: -m MESSAGE is needed (on a terminal an editor opens)");
   }
-  const Json body{{"message", message},
-                  {"metadata", metadata_from(options.metadata)},
-                  {"allow_empty", options.allow_empty}};
+  Json body{{"message", message},
+            {"metadata", metadata_from(options.metadata)},
+            {"allow_empty", options.allow_empty}};
+  if (!options.expected.empty() || options.only || !options.head.empty()) {
+    body["expect"] = {{"objects", expected_objects(session, "--expect", options.expected)},
+                      {"only", options.only}};
+    if (!options.head.empty()) body["expect"]["head"] = options.head;
+  }
   Request request = post_request(
       api_path({"repositories", uri.repository, "branches", uri.ref, "commits"}), body);
   if (options.async) request.headers = no_wait();

@@ -93,15 +93,10 @@ NewObject new_object(const TransferOptions& options) {
   return facts;
 }
 
-/// A file below the uploaded directory.
-struct Found {
-  std::string key;  ///< its path below the directory, with '/'
-  uint64_t size_bytes;
-};
+}  // namespace
 
-/// In byte order of the keys, as listings are.
-std::vector<Found> files_below(Session& session, const fs::path& root) {
-  std::vector<Found> files;
+std::vector<LocalFile> files_below(Session& session, const std::string& root) {
+  std::vector<LocalFile> files;
   std::error_code failed;
   fs::path path = root;  // the last one visited, for error messages
   fs::recursive_directory_iterator at(root, failed);
@@ -120,9 +115,11 @@ std::vector<Found> files_below(Session& session, const fs::path& root) {
                 str_cat("reading ", path.string(), ": ", failed.message(), "; nothing was sent"));
   }
   std::sort(files.begin(), files.end(),
-            [](const Found& a, const Found& b) { return a.key < b.key; });
+            [](const LocalFile& a, const LocalFile& b) { return a.key < b.key; });
   return files;
 }
+
+namespace {
 
 /// Uploads the files of one directory, except those that the branch already has.
 class TreeUpload {
@@ -133,11 +130,11 @@ class TreeUpload {
         root_(options.local),
         below_(std::move(below)),
         facts_(new_object(options.how)),
-        files_(files_below(session, root_)),
+        files_(files_below(session, options.local)),
         pool_(session, workers_of(options.how), "uploading") {}
 
   Tally run() {
-    for (const Found& file : files_) pool_.expect(file.size_bytes);
+    for (const LocalFile& file : files_) pool_.expect(file.size_bytes);
     try {
       go_over_branch();
     } catch (const Error& error) {
@@ -170,7 +167,7 @@ class TreeUpload {
     return next_ < files_.size();
   }
 
-  void send(const Found& file, const Json& there) {
+  void send(const LocalFile& file, const Json& there) {
     const fs::path local = root_ / file.key;
     Uri target = below_;
     target.path += file.key;
@@ -203,7 +200,7 @@ class TreeUpload {
   const fs::path root_;
   const Uri below_;
   const NewObject facts_;
-  const std::vector<Found> files_;
+  const std::vector<LocalFile> files_;
   size_t next_ = 0;
   ThreadPool pool_;  ///< last: its jobs use all of the above
 };

@@ -1,6 +1,7 @@
 // Transfers of files and directories: code that `fs upload`, `fs download` and `fs cp` share.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -35,6 +36,14 @@ ExitCode upload(Session& session, const std::string& local, const std::string& t
 /// `local` may be "": the same name here.
 ExitCode download(Session& session, const std::string& source, const std::string& local,
                   const TransferOptions& options);
+
+/// A file below a directory.
+struct LocalFile {
+  std::string key;  ///< its path below the directory, with '/'
+  uint64_t size_bytes;
+};
+/// The files that `fs upload -r` sends, in byte order of the keys, as listings are.
+std::vector<LocalFile> files_below(Session& session, const std::string& root);
 
 /// How many jobs run at once. Throws a usage error for too few or too many.
 size_t workers_of(const TransferOptions& options);

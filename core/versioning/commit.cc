@@ -89,6 +89,7 @@ class CommitAttempt {
       if (hooked_) files = actions.action_files(engine_, lease.root, deletes);
     }
     if (!prepared && prepare_wanted(files)) return std::nullopt;
+    check_expected(lease, built.root, nodes);
     if (!changed && !request_.allow_empty) {
       if (!built.drained.empty()) {
         engine_.branches.drop_sealed(branch_.id, lease.owner, built.drained);
@@ -119,6 +120,21 @@ class CommitAttempt {
   bool prepared = false;
 
  private:
+  void check_expected(const meta::BranchLease& lease, const TreeRoot& root,
+                      meta::NodeWriter& nodes) const {
+    const CommitExpectation& expected = request_.expected;
+    if (expected.head && *expected.head != lease.head) {
+      throw Error(ErrorCode::kPreconditionFailed, reason::kBranchMoved,
+                  str_cat("branch ", branch_.name.str(), ": its head is ", to_text(lease.head),
+                          ", expected ", to_text(*expected.head),
+                          "; somebody else committed: look at it, or begin again"));
+    }
+    if (expected.objects.empty() && !expected.only) return;
+    nodes.flush();  // the tree is read
+    branch::check_objects(engine_.nodes, root, expected.objects);
+    if (expected.only) branch::check_changes(engine_.nodes, lease.root, root, expected.objects);
+  }
+
   bool prepare_wanted(const std::vector<branch::ActionEntry>& files) {
     if (files.empty()) return false;
     branch::ActionFiles found{.files = files, .ref = branch_.name.str()};

@@ -6,12 +6,21 @@
 #include <vector>
 
 #include "core/branch/engine.h"
+#include "core/branch/expected_objects.h"
 #include "core/model/repository.h"
 
 namespace tarn::versioning {
 
 /// Maximum number of given parents of a commit.
 constexpr size_t kParentsMax = 100;
+
+/// The state in which a commit is made, compared with the very tree that is published; also of a
+/// commit without changes.
+struct CommitExpectation {
+  std::optional<CommitId> head{};  ///< of the branch before the commit
+  branch::ExpectedObjects objects{};
+  bool only = false;  ///< the commit changes no object that is not expected
+};
 
 struct CommitRequest {
   std::string committer;
@@ -25,6 +34,7 @@ struct CommitRequest {
   std::optional<Hash128> source_tree{};
   /// Refs; absent = the branch's head. The history without the head is no longer the branch's.
   std::optional<std::vector<std::string>> parents{};
+  CommitExpectation expected{};
 };
 
 /// Seals the staging area, applies it to the head's tree and publishes. Writes that arrive
@@ -32,7 +42,8 @@ struct CommitRequest {
 /// same tree with other parents is one), "uncommitted changes (dirty branch)" with a source tree
 /// (reason "dirty_branch"), parents that are too many or given twice; not_found (also a parent or
 /// the source tree: reason "metarange_not_found"), permission_denied, conflict (reason
-/// "branch_locked": another verb held the branch too long).
+/// "branch_locked": another verb held the branch too long; as check_objects and check_changes, when
+/// it is not as expected), precondition_failed (reason "branch_moved": the head is another).
 Commit commit_branch(branch::Engine& engine, const Repository& repository, const BranchName& branch,
                      const CommitRequest& request);
 

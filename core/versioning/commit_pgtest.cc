@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include "core/base/digest.h"
+#include "core/branch/stage.h"
 #include "core/meta/staging.h"
 #include "core/versioning/commit.h"
 #include "core/versioning/reset.h"
@@ -34,6 +36,72 @@ TEST_F(Verbs, CommitWithoutEffectIsRefused) {
   engine.put(repo, "main", "a", "1");  // the same content at a new address
   EXPECT_EQ(uncommitted("main"), "");
   EXPECT_EQ(reason_of([&] { engine.commit(repo, "main"); }), "no_changes");
+}
+
+class ExpectedCommits : public Verbs {
+ protected:
+  ExpectedCommits() {
+    engine.put(repo, "main", "data", "1");
+    base = engine.commit(repo, "main").id;
+    engine.put(repo, "main", "out/model", "good");
+    engine.put(repo, "main", "out/curve", "0 1");
+  }
+  /// "done", or the reason of the refusal.
+  std::string commit(const CommitExpectation& expected) {
+    CommitRequest request;
+    request.message = "m";
+    request.expected = expected;
+    return reason_of([&] { commit_branch(*engine, repo, BranchName("main"), request); });
+  }
+
+  const branch::ExpectedObjects kUploaded{{"out/curve", sha256("0 1")},
+                                          {"out/model", sha256("good")}};
+  CommitId base;
+};
+
+TEST_F(ExpectedCommits, WhatWasUploadedIsCommitted) {
+  branch::ExpectedObjects all = kUploaded;
+  all["data"] = sha256("1");  // unchanged
+  EXPECT_EQ(commit({.head = base, .objects = all, .only = true}), "done");
+  EXPECT_EQ(uncommitted("main"), "");
+}
+
+TEST_F(ExpectedCommits, BytesOfAnotherAreRefused) {
+  engine.put(repo, "main", "out/model", "evil");
+  EXPECT_EQ(commit({.objects = kUploaded}), "not_what_was_expected");
+  engine.remove(repo, "main", "out/model");
+  EXPECT_EQ(commit({.objects = kUploaded}), "not_what_was_expected");
+  EXPECT_EQ(engine.head(repo, "main"), base);
+  EXPECT_EQ(uncommitted("main"), "+out/curve") << "nothing staged is lost";
+  engine.put(repo, "main", "out/model", "good");
+  EXPECT_EQ(commit({.objects = kUploaded}), "done");
+}
+
+TEST_F(ExpectedCommits, AnObjectThatNobodyNamedIsRefused) {
+  const CommitExpectation expected{.objects = kUploaded, .only = true};
+  engine.put(repo, "main", "metrics/eval.json", "{}");
+  EXPECT_EQ(commit(expected), "not_what_was_expected");
+  engine.remove(repo, "main", "metrics/eval.json");
+  engine.remove(repo, "main", "data");
+  EXPECT_EQ(commit(expected), "not_what_was_expected");
+  reset_prefix(*engine, repo, BranchName("main"), "data", false);
+  engine.put(repo, "main", "data", "1");  // the same content is no change
+  EXPECT_EQ(commit(expected), "done");
+}
+
+TEST_F(ExpectedCommits, ACommitOfAnotherIsNoticed) {
+  engine.put(repo, "main", "metrics/eval.json", "{}");
+  engine.commit(repo, "main", "of another");
+  // Nothing is left to commit, and what is expected is there.
+  EXPECT_EQ(commit({.objects = kUploaded, .only = true}), "no_changes");
+  EXPECT_EQ(commit({.head = base, .objects = kUploaded, .only = true}), "branch_moved");
+  EXPECT_EQ(commit({.objects = {{"out/model", sha256("evil")}}}), "not_what_was_expected");
+}
+
+TEST_F(ExpectedCommits, ADigestThatAClientStatesIsNone) {
+  branch::change_entry(*engine, repo, BranchName("main"), Key("out/model"), false,
+                       [](Entry& entry) { entry.extras.set(ExtraTag::kContentDigest, ""); });
+  EXPECT_EQ(commit({.objects = kUploaded}), "digest_unknown");
 }
 
 TEST_F(Verbs, AGivenTreeIsCommittedAsItIs) {

@@ -102,7 +102,7 @@ const std::vector<Row>& rows() {
     {"listBranches", "", "", {{"fs:ListBranches", "repository/data"}}},
     {"createBranch", "", R"({"name":"topic","source":"main"})", {{"fs:CreateBranch", "repository/data/branch/topic"}}},
     {"logCommits", "", "", {{"fs:ReadBranch", "repository/data/branch/topic"}}},
-    {"commit", "", R"({"message":"m"})", {{"fs:CreateCommit", "repository/data/branch/topic"}}},
+    {"commit", "", R"({"message":"m","expect":{"objects":[{"path":"dir/a","sha256":"f31dd1644a115ff2a7ef648d06b4dae70292644c567bbd3de06b1e86e1ccc9c4"}]}})", {{"fs:CreateCommit", "repository/data/branch/topic"}, {"fs:ReadObject", "repository/data/object/dir/a"}}},
     {"CreateCommitRecord", "", R"({"commit_id":"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa","version":1,"committer":"c","message":"m","metarange_id":"","creation_date":0,"parents":[],"generation":1})", {{"fs:CreateCommit", "repository/data"}, {"fs:UpdateRepository", "repository/data"}}},
     {"getBranch", "", "", {{"fs:ReadBranch", "repository/data/branch/topic"}}},
     {"deleteBranch", "", "", {{"fs:DeleteBranch", "repository/data/branch/topic"}}},

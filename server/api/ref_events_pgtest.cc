@@ -88,7 +88,7 @@ TEST_F(Authorisation, EveryRefMoveHasAnEvent) {
     if (row.operation != "setAlias") {
       branch::set_alias(*engine, data, {.name = AliasName("champion"), .actor = "ann"}, "main");
     }
-    if (row.operation == "commit") engine.put(data, "topic", "dir/a", "1");
+    if (row.operation == "commit") engine.put(data, "topic", "dir/a", "of topic");
     events::put_webhook(*engine, service.context.webhook_key, data,
                         {.name = "all", .url = "http://10.1.2.3/", .created_by = "ann"}, {});
 

@@ -73,6 +73,10 @@ Commit TestEngine::commit(const RepositoryName& repo, const std::string& branch,
                                    request);
 }
 
+CommitId TestEngine::head(const RepositoryName& repo, const std::string& branch) {
+  return branch::get_branch(**this, branch::get_repository(**this, repo), BranchName(branch)).head;
+}
+
 void TestEngine::branch(const RepositoryName& repo, const std::string& name,
                         const std::string& source) {
   branch::create_branch(**this, branch::get_repository(**this, repo),

@@ -57,6 +57,7 @@ class TestEngine {
   void remove(const RepositoryName& repo, const std::string& branch, const std::string& key);
   Commit commit(const RepositoryName& repo, const std::string& branch,
                 const std::string& message = "m");
+  CommitId head(const RepositoryName& repo, const std::string& branch);
   void branch(const RepositoryName& repo, const std::string& name, const std::string& source);
   /// Writes bytes to a handed-out address (with its token), as a client does.
   void send(const std::string& handed_out, std::string_view bytes);

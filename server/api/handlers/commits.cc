@@ -77,6 +77,11 @@ http::Response commit(const Context& context, Call& call, json::CreateCommit giv
     for (const std::string& parent : *given.parents)
       call.require_permission_on_source({parent}, call.path("branch"));
   }
+  // The answer tells whether an object has these bytes.
+  for (const auto& [path, digest] : given.expected.objects) {
+    call.require_permission(auth::Action::kReadObject,
+                            auth::object_arn(call.path("repository"), call.path("branch"), path));
+  }
   const Commit made =
       versioning::commit_branch(context.engine, repository_of(context, call), call.branch(),
                                 {.committer = call.caller.user.committer(),
@@ -86,7 +91,8 @@ http::Response commit(const Context& context, Call& call, json::CreateCommit giv
                                  .allow_empty = given.allow_empty,
                                  .force = given.force,
                                  .source_tree = source_tree,
-                                 .parents = std::move(given.parents)});
+                                 .parents = std::move(given.parents),
+                                 .expected = std::move(given.expected)});
   return json_response(201, json::commit_body(made));
 }
 

@@ -16,6 +16,24 @@ int32_t parent_number_of(const Value& value) {
   return static_cast<int32_t>(value.integer(INT32_MIN, INT32_MAX));
 }
 
+CommitId commit_id_of(const Value& value) {
+  const std::optional<CommitId> id = parse_commit_id(value.text());
+  if (!id) value.fail("must be 64 lower-case hex digits");
+  return *id;
+}
+
+versioning::CommitExpectation expectation_of(const Value& body) {
+  const std::optional<Value> given = body.find("expect");
+  if (!given) return {};
+  versioning::CommitExpectation out;
+  if (const auto head = given->find("head")) out.head = commit_id_of(*head);
+  if (const auto objects = given->find("objects")) {
+    out.objects = parse_expected_objects(*objects, kItemsMax);
+  }
+  out.only = given->flag("only");
+  return out;
+}
+
 Overrides overrides_of(const Value& body) {
   const std::optional<Value> given = body.find("commit_overrides");
   if (!given) return {};
@@ -81,7 +99,8 @@ CreateCommit parse_create_commit(const Value& body) {
                    .date = std::nullopt,
                    .parents = std::nullopt,
                    .allow_empty = body.flag("allow_empty"),
-                   .force = body.flag("force")};
+                   .force = body.flag("force"),
+                   .expected = expectation_of(body)};
   if (const std::optional<Value> date = body.find_number("date")) out.date = instant_of(*date);
   if (const std::optional<Value> parents = body.find("parents")) out.parents = parents->texts();
   return out;
@@ -107,15 +126,10 @@ CherryPick parse_cherry_pick(const Value& body) {
 }
 
 CommitRecord parse_commit_record(const Value& body) {
-  const auto id_of = [](const Value& value) {
-    const std::optional<CommitId> id = parse_commit_id(value.text());
-    if (!id) value.fail("must be 64 lower-case hex digits");
-    return *id;
-  };
   body.at("version").integer(0, 1);
   CommitRecord out;
   out.force = body.flag("force");
-  out.commit.id = id_of(body.at("commit_id"));
+  out.commit.id = commit_id_of(body.at("commit_id"));
   out.commit.committer = body.at("committer").text();
   out.commit.message = body.at("message").text();
   const std::optional<Hash128> tree = parse_metarange_id(body.at("metarange_id").text());
@@ -123,7 +137,7 @@ CommitRecord parse_commit_record(const Value& body) {
   out.commit.root.hash = *tree;
   out.commit.created = instant_of(body.at("creation_date"));
   for (const Value& parent : body.at("parents").items())
-    out.commit.parents.push_back(id_of(parent));
+    out.commit.parents.push_back(commit_id_of(parent));
   out.commit.metadata = body.map_or_empty("metadata");
   out.commit.generation = body.at("generation").integer();
   return out;

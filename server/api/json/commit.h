@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "core/model/commit.h"
+#include "core/versioning/commit.h"
 #include "server/api/json/document.h"
 #include "server/api/json/writer.h"
 
@@ -29,6 +30,7 @@ struct CreateCommit {
   std::optional<std::vector<std::string>> parents;
   bool allow_empty = false;
   bool force = false;
+  versioning::CommitExpectation expected;
 };
 CreateCommit parse_create_commit(const Value& body);
 

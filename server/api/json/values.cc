@@ -4,8 +4,10 @@
 #include <string>
 #include <vector>
 
+#include "core/base/encoding.h"
 #include "core/base/error.h"
 #include "core/base/str_cat.h"
+#include "core/model/names.h"
 
 namespace tarn::api::json {
 namespace {
@@ -76,6 +78,23 @@ PathScope parse_path_scope(const Value& value) {
   std::vector<std::string> patterns;
   for (const Value& item : items) patterns.push_back(parse_glob(item).pattern());
   return PathScope(patterns);
+}
+
+branch::ExpectedObjects parse_expected_objects(const Value& list, size_t count_max) {
+  constexpr size_t kSha256Bytes = 32;
+  const std::vector<Value> items = list.items();
+  if (items.size() > count_max) list.fail(str_cat("must have at most ", count_max, " items"));
+  branch::ExpectedObjects out;
+  for (const Value& item : items) {
+    const Value sha256 = item.at("sha256");
+    std::optional<std::string> digest = from_hex(sha256.text());
+    if (!digest || digest->size() != kSha256Bytes) sha256.fail("must be 64 hex digits");
+    const Value path = item.at("path");
+    if (!out.emplace(parse_key(path.text()).str(), *std::move(digest)).second) {
+      path.fail("is given twice");
+    }
+  }
+  return out;
 }
 
 }  // namespace tarn::api::json

@@ -1,4 +1,4 @@
-// Times and patterns in JSON bodies.
+// Times, patterns and expected objects in JSON bodies.
 #pragma once
 
 #include <chrono>
@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "core/base/time.h"
+#include "core/branch/expected_objects.h"
 #include "core/model/path_scope.h"
 #include "server/api/json/document.h"
 
@@ -31,5 +32,8 @@ std::chrono::seconds parse_delay(std::string_view text, std::string_view name);
 /// Both throw as Value::fail.
 Glob parse_glob(const Value& value);
 PathScope parse_path_scope(const Value& value);
+
+/// [{"path", "sha256": 64 hex digits}], each path once. Throws as Value::fail and parse_key.
+branch::ExpectedObjects parse_expected_objects(const Value& list, size_t count_max);
 
 }  // namespace tarn::api::json
