@@ -50,9 +50,13 @@ def metrics_of(number):
     return {f"m{k}": (number * 7919 + k * 104729) % 1000 / 1000 for k in range(METRICS)}
 
 
-def record_own(rest, number):
-    """A run of the head, with its metrics."""
-    rest("POST", "/own/experiments/e/runs", {"ref": "main", "metrics": metrics_of(number)})
+def head(rest, repository):
+    return rest("GET", f"/{repository}/branches/main")["commit_id"]
+
+
+def record_own(rest, commit, number):
+    """A run with its metrics."""
+    rest("POST", "/own/experiments/e/runs", {"commit": commit, "branch": "main", "metrics": metrics_of(number)})
 
 
 def record_in_files(rest, thread, numbers):
@@ -61,8 +65,8 @@ def record_in_files(rest, thread, numbers):
     rest("POST", "/files/branches", {"name": f"b{thread}", "source": "main"})
     for number in numbers:
         rest("POST", f"{branch}/objects", json.dumps(metrics_of(number)).encode(), {"path": "metrics/eval.json"})
-        rest("POST", f"{branch}/commits", {"message": "m"})
-        rest("POST", "/files/experiments/e/runs", {"ref": f"b{thread}"})
+        made = rest("POST", f"{branch}/commits", {"message": "m"})
+        rest("POST", "/files/experiments/e/runs", {"commit": made["id"]})
 
 
 def ask(rest, shape, runs):
@@ -94,16 +98,17 @@ def main():
         for shape in ("own", "files", "one"):
             rest("POST", "", {"name": shape, "storage_namespace": f"local://{shape}"})
         with ThreadPoolExecutor(THREADS) as pool:
-            list(pool.map(lambda number: record_own(rest, number), range(runs)))
+            own = head(rest, "own")
+            list(pool.map(lambda number: record_own(rest, own, number), range(runs)))
             ask(rest, "own", runs)
             list(pool.map(lambda thread: record_in_files(rest, thread, range(thread, runs, THREADS)), range(THREADS)))
             ask(rest, "files", runs)
             rest("POST", "/one/branches/main/objects", json.dumps({"m0": 0.75}).encode(), {"path": "metrics/eval.json"})
-            rest("POST", "/one/branches/main/commits", {"message": "m"})
+            one = rest("POST", "/one/branches/main/commits", {"message": "m"})["id"]
             list(
                 pool.map(
                     lambda number: rest(
-                        "POST", "/one/experiments/e/runs", {"ref": "main", "metrics": {"m1": metrics_of(number)["m1"]}}
+                        "POST", "/one/experiments/e/runs", {"commit": one, "metrics": {"m1": metrics_of(number)["m1"]}}
                     ),
                     range(runs),
                 )

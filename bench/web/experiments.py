@@ -73,10 +73,7 @@ def record_runs(server, rest, runs, metrics):
     def some(first):
         own = outcome.Outcome(server)
         for number in range(first, runs, THREADS):
-            own.post(
-                "/repositories/table/experiments/e/runs",
-                {"ref": "main", "metrics": values(number, metrics), "params": {"rate": number % 10}},
-            )
+            own.record("table", "main", metrics=values(number, metrics), params={"rate": number % 10})
 
     with ThreadPoolExecutor(THREADS) as pool:
         list(pool.map(some, range(THREADS)))
@@ -93,12 +90,7 @@ def record_curves(server, rest):
         lines = "".join(f"{step},{math.exp(-step * (number + 1) / 5000):.6f}\n" for step in range(STEPS))
         rest.upload("curves", "metrics/curve.csv", "step,loss\n" + lines, branch=branch)
         rest.commit("curves", branch, branch=branch)
-        ids.append(
-            rest.post(
-                "/repositories/curves/experiments/e/runs",
-                {"ref": branch, "metrics": values(number, 20), "params": {"rate": number % 10}},
-            )["id"]
-        )
+        ids.append(rest.record("curves", branch, metrics=values(number, 20), params={"rate": number % 10})["id"])
     return ids
 
 

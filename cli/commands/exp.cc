@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/commands/commands.h"
+#include "cli/commands/expected_objects.h"
 #include "cli/commands/promotion_record.h"
 #include "cli/exit_code.h"
 #include "cli/session.h"
@@ -28,6 +29,7 @@ struct Log {
   std::vector<std::string> params;
   std::vector<std::string> metrics;
   std::vector<std::string> artifacts;
+  std::vector<std::string> measured;
   std::string git_sha;
   std::string ci_url;
   std::string user;
@@ -36,14 +38,17 @@ struct Log {
   void declare(Command& command) {
     command
         .option("--ref", ref,
-                "the branch (its head, without uncommitted changes), tag or commit that was "
-                "measured; default --branch")
+                "the whole id of the commit that was measured, as tarn commit prints it; no "
+                "branch or tag, which may have moved")
         .option("--of-branch", branch,
                 "the branch of the commit; default: the branch whose head it is")
         .option("--experiment", experiment, "the experiment of the run (default)")
         .option("--param", params, "a parameter, name=value; may be repeated")
         .option("--metric", metrics, "a metric, name=number or name@split=number; may be repeated")
         .option("--artifact", artifacts, "a pattern of paths of the commit; may be repeated")
+        .option("--measured", measured,
+                "an object that was measured, which must be the commit's: PATH=SHA256, PATH=FILE "
+                "or PREFIX/=DIRECTORY (/=DIRECTORY: the root); may be repeated")
         .option("--git-sha", git_sha, "the commit of the source code")
         .option("--ci-url", ci_url, "URL of the CI job")
         .option("--user", user, "the user who started it")
@@ -77,6 +82,9 @@ void log_experiment(Session& session, const Log& options) {
             {"source",
              {{"git_sha", options.git_sha}, {"ci_url", options.ci_url}, {"user", options.user}}}};
   if (!options.branch.empty()) body["branch"] = options.branch;
+  if (!options.measured.empty()) {
+    body["objects"] = expected_objects(session, "--measured", options.measured);
+  }
   if (!options.key.empty()) body["idempotency_key"] = options.key;
   const Answer answer = session.client.ask(post_request(
       api_path({"repositories", uri.repository, "experiments", options.experiment, "runs"}), body));

@@ -154,6 +154,7 @@ constexpr std::string_view kPullRequestNotOpen = "pull_request_not_open";
 constexpr std::string_view kAliasHasPolicy = "alias_has_policy";
 constexpr std::string_view kCandidateNotFound = "candidate_not_found";
 constexpr std::string_view kCheckFailedAlready = "check_failed_already";
+constexpr std::string_view kCommitIdNeeded = "commit_id_needed";
 constexpr std::string_view kDestinationDirty = "destination_dirty";
 constexpr std::string_view kDestinationHasPolicy = "destination_has_policy";
 constexpr std::string_view kDestinationMoved = "destination_moved";

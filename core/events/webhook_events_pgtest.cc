@@ -47,7 +47,11 @@ class WebhookEvents : public ::testing::Test {
     return to_text(branch::get_branch(*engine, of, BranchName(branch)).head);
   }
   std::string record(const std::string& ref, const std::string& experiment) {
-    return runs::record_run(*engine, repo, {.experiment = experiment, .ref = ref, .owner = "ann"})
+    return runs::record_run(*engine, repo,
+                            {.experiment = experiment,
+                             .commit = engine.head(repo, ref),
+                             .branch = ref,
+                             .owner = "ann"})
         .run.id;
   }
 

@@ -79,6 +79,7 @@ void check_run(const Run& run) {
     const std::string problem = Glob::problem(glob);
     if (!problem.empty()) throw_invalid(str_cat("artifacts: \"", glob, "\": ", problem));
   }
+  check_count("objects", run.objects.size(), kRunObjectsMax);
   check_text("source.git_sha", run.source.git_sha, kRunSourceBytesMax);
   check_text("source.ci_url", run.source.ci_url, kRunSourceBytesMax);
   check_text("source.user", run.source.user, kRunSourceBytesMax);

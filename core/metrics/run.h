@@ -15,6 +15,7 @@ namespace tarn {
 constexpr size_t kRunMetricsMax = 1000;
 constexpr size_t kRunParamsMax = 1000;
 constexpr size_t kRunArtifactsMax = 100;
+constexpr size_t kRunObjectsMax = 1000;
 constexpr size_t kParamNameBytesMax = 255;
 constexpr size_t kParamValueBytesMax = 8 * 1024;
 constexpr size_t kRunSourceBytesMax = 2 * 1024;  ///< of each member of RunSource
@@ -41,6 +42,8 @@ struct Run {
   std::map<std::string, std::string> params;
   std::vector<RunMetric> metrics;      ///< by name and split, each pair once
   std::vector<std::string> artifacts;  ///< globs over paths of the commit
+  /// Objects that were measured, compared with the commit: raw SHA-256 by path. Empty in lists.
+  std::map<std::string, std::string> objects{};
   RunSource source;
   std::string owner;  ///< name of the user who recorded it
   Instant created{};

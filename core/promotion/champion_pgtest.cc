@@ -21,7 +21,7 @@ class Remeasuring : public Promotions {
   std::string log_run(const CommitId& commit, double accuracy, const std::string& owner) {
     return runs::record_run(*engine, repo,
                             {.experiment = "e",
-                             .ref = to_text(commit),
+                             .commit = commit,
                              .metrics = {{.name = "accuracy", .value = accuracy}},
                              .owner = owner})
         .run.id;

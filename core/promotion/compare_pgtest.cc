@@ -31,7 +31,8 @@ class CompareTest : public testing::RepositoryTest {
   void record(const std::string& ref, double accuracy, const std::string& lr) {
     runs::record_run(*engine, repo,
                      {.experiment = "x",
-                      .ref = ref,
+                      .commit = engine.head(repo, ref),
+                      .branch = ref,
                       .params = {{"lr", lr}, {"seed", "7"}},
                       .metrics = {{"accuracy", accuracy}},
                       .owner = "ann"});

@@ -32,9 +32,12 @@ class Gate : public testing::RepositoryTest {
                     {.document = str_cat("destination: main\n", more), .author = "ann"});
   }
   void record(const std::string& ref, std::vector<RunMetric> metrics) {
-    runs::record_run(
-        *engine, repo,
-        {.experiment = "x", .ref = ref, .metrics = std::move(metrics), .owner = "ann"});
+    runs::record_run(*engine, repo,
+                     {.experiment = "x",
+                      .commit = engine.head(repo, ref),
+                      .branch = ref,
+                      .metrics = std::move(metrics),
+                      .owner = "ann"});
   }
   GateAnswer judge(std::vector<std::string> candidates,
                    std::optional<std::string> champion = std::nullopt) {

@@ -25,7 +25,7 @@ class PromotionAttacks : public Promotions {
   void log_run(const CommitId& commit, double accuracy) {
     runs::RunRecording run;
     run.experiment = "e";
-    run.ref = to_text(commit);
+    run.commit = commit;
     run.owner = "dev";
     run.metrics = {{.name = "accuracy", .value = accuracy}};
     runs::record_run(*engine, repo, run);

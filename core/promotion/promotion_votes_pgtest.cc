@@ -28,7 +28,7 @@ class PromotionVotes : public Promotions {
   void log_run(const CommitId& commit, double accuracy, const std::string& owner = "dana") {
     runs::record_run(*engine, repo,
                      {.experiment = "e",
-                      .ref = to_text(commit),
+                      .commit = commit,
                       .metrics = {{.name = "accuracy", .value = accuracy}},
                       .owner = owner});
   }

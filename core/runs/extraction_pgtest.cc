@@ -94,7 +94,7 @@ TEST_F(Extraction, ReadsMetadataFilesAndRuns) {
       {{"metric.accuracy", "1.5"}, {"param.epochs", "50"}, {"loss", "0.7"}, {"metric.bad", "x"}});
   record_run(*engine, repo,
              {.experiment = "e",
-              .ref = "main",
+              .commit = engine.head(repo, "main"),
               .params = {{"epochs", "51"}},
               .metrics = {{"accuracy", 0.9}},
               .owner = "ann"});

@@ -3,9 +3,11 @@
 #include <algorithm>
 #include <map>
 
+#include "core/base/encoding.h"
 #include "core/base/error.h"
 #include "core/base/number.h"
 #include "core/base/reasons.h"
+#include "core/base/str_cat.h"
 #include "core/meta/commits.h"
 #include "core/metrics/metric.h"
 #include "core/model/listing.h"
@@ -17,8 +19,8 @@ constexpr int16_t kApiOrigin = static_cast<int16_t>(MetricOrigin::kApi);
 
 constexpr db::Query kInsert{"runs_insert_row", R"sql(
   INSERT INTO runs (repo_id, run_id, experiment, commit_id, branch, artifacts, git_sha, ci_url, source_user, owner,
-    created_ms, idempotency_key, request_hash, owner_id)
-  VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13,
+    created_ms, idempotency_key, request_hash, objects, owner_id)
+  VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14,
     coalesce((SELECT user_id FROM users WHERE name = $10), 0))
   ON CONFLICT (repo_id, experiment, owner, owner_id, idempotency_key) WHERE idempotency_key IS NOT NULL DO NOTHING)sql"};
 
@@ -40,6 +42,9 @@ constexpr db::Query kSelect{"runs_select_by_id", R"sql(
   SELECT r.run_id, r.experiment, r.commit_id, r.branch, r.artifacts, r.git_sha, r.ci_url, r.source_user, r.owner,
     r.created_ms
   FROM runs r WHERE r.repo_id = $1 AND r.run_id = $2)sql"};
+
+constexpr db::Query kSelectObjects{"runs_select_objects",
+                                   "SELECT objects FROM runs WHERE repo_id = $1 AND run_id = $2"};
 
 constexpr db::Query kSelectNamed{"runs_select_named", R"sql(
   SELECT r.run_id, r.experiment, r.commit_id, r.branch, r.artifacts, r.git_sha, r.ci_url, r.source_user, r.owner,
@@ -237,6 +242,25 @@ Run run_from(const db::Rows& rows, size_t row) {
   return run;
 }
 
+constexpr size_t kSha256HexBytes = 64;
+
+/// Objects as the column has them: the digest in hex, then the path.
+std::vector<std::string> lines_of(const std::map<std::string, std::string>& objects) {
+  std::vector<std::string> out;
+  for (const auto& [path, digest] : objects) out.push_back(str_cat(to_hex(digest), path));
+  return out;
+}
+
+std::map<std::string, std::string> objects_of(const std::vector<std::string>& lines) {
+  std::map<std::string, std::string> out;
+  for (const std::string& line : lines) {
+    const auto digest = from_hex(std::string_view(line).substr(0, kSha256HexBytes));
+    if (!digest) throw Error(ErrorCode::kDataLoss, "a run has an object without a SHA-256");
+    out.emplace(line.substr(kSha256HexBytes), *digest);
+  }
+  return out;
+}
+
 std::string number_text(std::string_view text) {
   const auto number = parse_number(text);
   return number ? to_text(*number) : std::string();
@@ -303,7 +327,8 @@ RunStore::Creation RunStore::create(RepositoryId repository, const Run& run,
         connection
             .run(kInsert, {repo, run.id, run.experiment, db::Bytes{view_of(run.commit)}, run.branch,
                            run.artifacts, run.source.git_sha, run.source.ci_url, run.source.user,
-                           run.owner, to_millis(run.created), request.key, db::Bytes{request.hash}})
+                           run.owner, to_millis(run.created), request.key, db::Bytes{request.hash},
+                           lines_of(run.objects)})
             .affected() == 1;
     if (!made) {
       const db::Rows known =
@@ -324,6 +349,9 @@ std::optional<Run> RunStore::find(RepositoryId repository, std::string_view id) 
       pool_.run(kSelect, {static_cast<int32_t>(repository), id}, db::Pool::Retry::kRead);
   if (rows.empty()) return std::nullopt;
   std::vector<Run> found{run_from(rows, 0)};
+  const db::Rows objects =
+      pool_.run(kSelectObjects, {static_cast<int32_t>(repository), id}, db::Pool::Retry::kRead);
+  if (!objects.empty()) found.front().objects = objects_of(objects.strings(0, 0));
   add_details(repository, found, std::nullopt);
   return std::move(found.front());
 }

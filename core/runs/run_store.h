@@ -46,6 +46,7 @@ class RunStore {
   };
   Creation create(RepositoryId repository, const Run& run, const RunRequestKey& request);
 
+  /// Has the objects that were measured too, which lists leave out.
   std::optional<Run> find(RepositoryId repository, std::string_view id);
   /// `after`: id of a run of the repository, "" = from the start. Runs without the metric that
   /// orders, or with NaN, come last. Metadata and files count of commits that were read under the

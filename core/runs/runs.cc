@@ -23,11 +23,10 @@
 namespace tarn::runs {
 namespace {
 
-/// A hash of everything the client sent, with the ref as text: the request is the same after the
-/// branch has moved.
+/// A hash of everything the client sent.
 std::string hash_of(const RunRecording& recording, const Run& run) {
   std::string text;
-  put_bytes(text, recording.ref);
+  put_bytes(text, view_of(recording.commit));
   put_varint(text, run.params.size());
   for (const auto& [name, value] : run.params) {
     put_bytes(text, name);
@@ -44,6 +43,11 @@ std::string hash_of(const RunRecording& recording, const Run& run) {
   put_bytes(text, run.source.git_sha);
   put_bytes(text, run.source.ci_url);
   put_bytes(text, run.source.user);
+  put_varint(text, run.objects.size());
+  for (const auto& [path, digest] : run.objects) {
+    put_bytes(text, path);
+    put_bytes(text, digest);
+  }
   if (!recording.branch.empty()) put_bytes(text, recording.branch);
   return sha256(text);
 }
@@ -76,28 +80,17 @@ std::vector<std::string> matching_branches(branch::Engine& engine, RepositoryId 
   return names;
 }
 
-std::string branch_of(branch::Engine& engine, RunStore& runs, const branch::ResolvedRef& resolved,
-                      const std::string& given) {
-  if (resolved.branch) {
-    const std::string& name = resolved.branch->name.str();
-    if (!given.empty() && given != name) {
-      throw_invalid(str_cat("branch \"", given, "\": the ref is branch \"", name,
-                            "\", name a commit instead"));
-    }
-    return name;
+std::string branch_of(branch::Engine& engine, RunStore& runs, RepositoryId repository,
+                      const Commit& commit, const std::string& given) {
+  if (given.empty()) return runs.only_branch_at(repository, commit.id);
+  const BranchName name = parse_branch_name(given);
+  const auto branch = engine.branches.find(repository, name);
+  if (branch && !branch::is_ancestor(engine, repository, commit,
+                                     engine.commits.get(repository, branch->head))) {
+    throw_invalid(
+        str_cat("branch \"", given, "\": commit ", to_text(commit.id), " is not in its history"));
   }
-  if (!given.empty()) {
-    const BranchName name = parse_branch_name(given);
-    const RepositoryId repository = resolved.repository.id;
-    const auto branch = engine.branches.find(repository, name);
-    if (branch && !branch::is_ancestor(engine, repository, resolved.commit,
-                                       engine.commits.get(repository, branch->head))) {
-      throw_invalid(str_cat("branch \"", given, "\": commit ", to_text(resolved.commit.id),
-                            " is not in its history"));
-    }
-    return name.str();
-  }
-  return runs.only_branch_at(resolved.repository.id, resolved.commit.id);
+  return name.str();
 }
 
 /// Measuring another user's commit decides whether it wins, so it needs permission. Permission on
@@ -166,11 +159,12 @@ RecordedRun record_run(branch::Engine& engine, const Repository& repository,
   const Instant now = engine.clock.now();
   Run run{.id = make_run_id(now),
           .experiment = parse_experiment_name(recording.experiment),
-          .commit = {},
+          .commit = recording.commit,
           .branch = {},
           .params = recording.params,
           .metrics = recording.metrics,
           .artifacts = recording.artifacts,
+          .objects = recording.objects,
           .source = recording.source,
           .owner = recording.owner,
           .created = now};
@@ -180,11 +174,15 @@ RecordedRun record_run(branch::Engine& engine, const Repository& repository,
   check_run(run);
   branch::check_writable(engine, repository, /*force=*/false);
   RunStore runs(engine.pool);
-  branch::check_unambiguous(engine, repository, recording.ref);
-  const branch::ResolvedRef resolved = branch::resolve(engine, repository, recording.ref);
-  run.commit = resolved.commit.id;
+  const std::string id = to_text(run.commit);
+  const Commit commit = branch::resolve_commit(engine, repository, id);
+  if (commit.id != run.commit) {  // a ref has the name
+    throw Error(ErrorCode::kNotFound, reason::kCommitNotFound,
+                str_cat("commit ", id, ": not found"));
+  }
   check_reporter(engine, repository, run.commit, recording);
-  run.branch = branch_of(engine, runs, resolved, recording.branch);
+  branch::check_objects(engine.nodes, commit.root, run.objects);
+  run.branch = branch_of(engine, runs, repository.id, commit, recording.branch);
   const auto made =
       runs.create(repository.id, run, {recording.idempotency_key, hash_of(recording, run)});
   switch (made.outcome) {

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "core/branch/engine.h"
+#include "core/branch/expected_objects.h"
 #include "core/metrics/run.h"
 #include "core/metrics/run_query.h"
 #include "core/model/page.h"
@@ -24,14 +25,14 @@ constexpr uint32_t kRunColumnsListedMax = 2'000;
 
 struct RunRecording {
   std::string experiment;
-  std::string ref;  ///< for a branch, its head without staged changes
-  /// Where the commit was made, for a ref that is no branch, as who records it says; it may be
-  /// gone.
-  /// "" = the branch whose head the commit is, if it is that of exactly one.
+  CommitId commit;  ///< never a name, which may have moved since it was measured
+  /// Where the commit was made, as who records it says; it may be gone. "" = the branch whose head
+  /// the commit is, if it is that of exactly one.
   std::string branch{};
   std::map<std::string, std::string> params{};
   std::vector<RunMetric> metrics{};
   std::vector<std::string> artifacts{};
+  branch::ExpectedObjects objects{};  ///< at most kRunObjectsMax
   RunSource source{};
   std::string owner;
   std::string address{};                         ///< IP that the request came from; "" = unknown
@@ -42,10 +43,11 @@ struct RecordedRun {
   bool made = true;  ///< else the same request under the same key had made it before
 };
 /// Runs are never changed or deleted. Throws: invalid_argument (as check_run, the experiment's
-/// name, the key, a branch that differs from the ref, or that lacks the commit),
-/// not_found (repository, ref), permission_denied (read-only repository; reason "not_author": who
-/// has not made the commit needs fs:CreateRun on every branch), conflict (reasons "ref_ambiguous":
-/// as check_unambiguous; "idempotency_key_reused": the key has a run of another request).
+/// name, the key, a branch that lacks the commit),
+/// not_found (repository, commit), permission_denied (read-only repository; reason "not_author":
+/// who has not made the commit needs fs:CreateRun on every branch), conflict (reason
+/// "idempotency_key_reused": the key has a run of another request; as check_objects: the commit has
+/// other objects than were measured).
 RecordedRun record_run(branch::Engine& engine, const Repository& repository,
                        const RunRecording& recording);
 

@@ -9,6 +9,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "core/base/digest.h"
 #include "core/base/error.h"
 #include "core/meta/commits.h"
 #include "core/quotas/quotas.h"
@@ -26,7 +27,8 @@ class Runs : public testing::RepositoryTest {
  protected:
   RunRecording recording(const std::string& experiment, double accuracy) {
     return {.experiment = experiment,
-            .ref = "main",
+            .commit = engine.head(repo, "main"),
+            .branch = "main",
             .params = {{"epochs", "50"}, {"optimizer", "adam"}},
             .metrics = {{"loss", 0.5}, {"accuracy", accuracy}},
             .artifacts = {"artifacts/**"},
@@ -120,7 +122,8 @@ TEST_F(Runs, IgnoreStagedChanges) {
   EXPECT_EQ(read.created, made.run.created);
 
   RunRecording of_commit = recording("dogs", 0.1);
-  of_commit.ref = to_text(head.id);
+  of_commit.commit = head.id;
+  of_commit.branch = "";
   const tarn::Run other = record_run(*engine, repo, of_commit).run;
   EXPECT_EQ(other.commit, head.id);
   EXPECT_EQ(other.branch, "") << "main is elsewhere";
@@ -191,9 +194,34 @@ TEST_F(Runs, AreRefusedWithTheirFault) {
   EXPECT_EQ(refused([](RunRecording& r) { r.params["p"] = std::string(9000, 'x'); }),
             "invalid_argument");
   EXPECT_EQ(refused([](RunRecording& r) { r.idempotency_key = ""; }), "invalid_argument");
-  EXPECT_EQ(refused([](RunRecording& r) { r.ref = "nowhere"; }), "ref_not_found");
+  EXPECT_EQ(refused([](RunRecording& r) { r.commit = {}; }), "ref_not_found");
   EXPECT_TRUE(ids({}).empty());
   EXPECT_EQ(reason_of([&] { get_run(*engine, repo, "00000000000000000000"); }), "run_not_found");
+}
+
+TEST_F(Runs, CountForTheBytesThatWereMeasuredOnly) {
+  engine.put(repo, "main", "model", "good");
+  engine.put(repo, "main", "data", "1");
+  engine.commit(repo, "main");
+  RunRecording given = recording("dogs", 0.9);
+  given.objects = {{"data", sha256("1")}, {"model", sha256("good")}};
+  given.idempotency_key = "k";
+  const std::string id = record_run(*engine, repo, given).run.id;
+  EXPECT_EQ(get_run(*engine, repo, id).objects, given.objects);
+  EXPECT_TRUE(list_runs(*engine, repo, {}).page.items.front().run.objects.empty());
+  RunRecording less = given;
+  less.objects.erase("data");
+  EXPECT_EQ(reason_of([&] { record_run(*engine, repo, less); }), "idempotency_key_reused");
+
+  given.idempotency_key.reset();
+  const auto refused = [&] { return reason_of([&] { record_run(*engine, repo, given); }); };
+  given.objects = {{"model", sha256("other")}};
+  EXPECT_EQ(refused(), "not_what_was_expected");
+  given.objects = {{"absent", sha256("good")}};
+  EXPECT_EQ(refused(), "not_what_was_expected");
+  for (size_t i = 0; i <= kRunObjectsMax; ++i) given.objects[std::to_string(i)] = sha256("1");
+  EXPECT_EQ(refused(), "invalid_argument");
+  EXPECT_EQ(ids({}).size(), 1u);
 }
 
 TEST_F(Runs, AreFiltered) {
@@ -202,7 +230,7 @@ TEST_F(Runs, AreFiltered) {
   const std::string nan = record("dogs", kNan);
   engine.branch(repo, "exp-1", "main");
   RunRecording on_branch = recording("cats", 0.7);
-  on_branch.ref = "exp-1";
+  on_branch.branch = "exp-1";
   on_branch.params = {{"epochs", "9"}, {"optimizer", "sgd"}};
   on_branch.source.git_sha = "ffff";
   const std::string cat = record_run(*engine, repo, on_branch).run.id;
@@ -282,7 +310,7 @@ class MeasuredRuns : public Runs {
     versioning::commit_branch(
         *engine, repo, BranchName("main"),
         {.committer = "ann", .message = "m", .metadata = metadata, .date = {}});
-    RunRecording run{.experiment = "e", .ref = "main", .owner = "ann"};
+    RunRecording run{.experiment = "e", .commit = engine.head(repo, "main"), .owner = "ann"};
     if (own) run.metrics = {{"accuracy", *own}};
     std::this_thread::sleep_for(std::chrono::milliseconds(2));  // ids differ in their time
     return record_run(*engine, repo, run).run.id;
@@ -339,7 +367,10 @@ TEST_F(MeasuredRuns, ArePagedInEveryOrder) {
 TEST_F(MeasuredRuns, AreShownWithMetricsOfTheirCommits) {
   record_with(0.5, {{"metrics/a.json", R"({"accuracy": 0.4, "f1": 0.25})"}},
               {{"metric.f1", "0.5"}, {"param.lr", "0.1"}});
-  RunRecording other{.experiment = "e", .ref = "main", .params = {{"lr", "7"}}, .owner = "ann"};
+  RunRecording other{.experiment = "e",
+                     .commit = engine.head(repo, "main"),
+                     .params = {{"lr", "7"}},
+                     .owner = "ann"};
   std::this_thread::sleep_for(std::chrono::milliseconds(2));
   record_run(*engine, repo, other);
   const auto items = list_runs(*engine, repo, {}).page.items;
@@ -437,7 +468,7 @@ class UnreadRuns : public ::testing::Test {
 TEST_F(UnreadRuns, AreNamedInAWarning) {
   engine.put(repo, "main", "metrics/a.json", R"({"accuracy": 0.9})");
   const CommitId made = engine.commit(repo, "main").id;
-  record_run(*engine, repo, {.experiment = "e", .ref = "main", .owner = "ann"});
+  record_run(*engine, repo, {.experiment = "e", .commit = made, .owner = "ann"});
   const RunQuery query{.where = {parse_run_condition("metrics.accuracy>0")}};
   for (const RunQuery& one : {query, RunQuery{}}) {
     store->fail_call(1, testing::Fault::kFails);
@@ -454,13 +485,13 @@ TEST_F(UnreadRuns, AreNamedInAWarning) {
 
 TEST_F(Runs, RunOfACommitHasTheBranchWhoseHeadItIs) {
   engine.put(repo, "main", "a", "1");
-  const std::string old = to_text(engine.commit(repo, "main").id);
+  const CommitId old = engine.commit(repo, "main").id;
   engine.branch(repo, "exp-1", "main");
   engine.put(repo, "exp-1", "a", "2");
-  const std::string head = to_text(engine.commit(repo, "exp-1").id);
-  const auto branch_of = [&](const std::string& ref, const std::string& branch = "") {
+  const CommitId head = engine.commit(repo, "exp-1").id;
+  const auto branch_of = [&](const CommitId& commit, const std::string& branch = "") {
     RunRecording given = recording("dogs", 0.9);
-    given.ref = ref;
+    given.commit = commit;
     given.branch = branch;
     return record_run(*engine, repo, given).run.branch;
   };
@@ -472,8 +503,6 @@ TEST_F(Runs, RunOfACommitHasTheBranchWhoseHeadItIs) {
   EXPECT_EQ(branch_of(head), "") << "of two branches";
   EXPECT_EQ(branch_of(head, "exp-1"), "exp-1");
   EXPECT_EQ(branch_of(old, "gone"), "gone") << "branches go, what was known of them stays";
-  EXPECT_EQ(branch_of("main", "main"), "main");
-  EXPECT_EQ(reason_of([&] { branch_of("main", "exp-1"); }), "invalid_argument");
   EXPECT_EQ(reason_of([&] { branch_of(head, "a b"); }), "invalid_argument");
 }
 

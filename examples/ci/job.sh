@@ -4,11 +4,13 @@ set -eu
 : "${TARN_REPO:?}" "${CANDIDATE:?}" "${JOB:?}"
 here=$(dirname "$0")
 
-tarn branch create "$CANDIDATE" --source main --reset-if-exists --expires 14d
+base=$(tarn log main --amount 1 -o name)
+tarn branch create "$CANDIDATE" --source "$base" --reset-if-exists --expires 14d
 rm -rf out
 python3 "$here/train.py"
 tarn fs upload -r out/ "tarn://$TARN_REPO/$CANDIDATE/"
-tarn commit "$CANDIDATE" -m "Train in job $JOB"
-tarn exp log --ref "$CANDIDATE" --experiment ci --metric "accuracy=$(cat out/accuracy)" --artifact 'artifacts/**' \
-  --idempotency-key "$JOB-run"
+# Others may write to the branch too: a commit that is not of exactly these files is refused.
+commit=$(tarn commit "$CANDIDATE" --expect /=out/ --expect-only --expect-head "$base" --allow-empty -m "Train in job $JOB" -o name)
+tarn exp log --ref "$commit" --of-branch "$CANDIDATE" --measured /=out/ --experiment ci \
+  --metric "accuracy=$(cat out/accuracy)" --artifact 'artifacts/**' --idempotency-key "$JOB-$commit"
 tarn promote "$CANDIDATE" --to main --wait --timeout 30m --idempotency-key "$JOB-promote"

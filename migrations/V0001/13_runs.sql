@@ -6,7 +6,7 @@ CREATE TABLE runs (
   run_id          text COLLATE "C" NOT NULL,
   experiment      text COLLATE "C" NOT NULL,
   commit_id       bytea NOT NULL,
-  branch          text COLLATE "C" NOT NULL,        -- the name at that time; '' when a commit or tag was named
+  branch          text COLLATE "C" NOT NULL,        -- the name at that time; '' when it is not known
   artifacts       text[] NOT NULL,
   git_sha         text COLLATE "C" NOT NULL,
   ci_url          text NOT NULL,
@@ -16,6 +16,7 @@ CREATE TABLE runs (
   created_ms      bigint NOT NULL,
   idempotency_key text COLLATE "C",
   request_hash    bytea NOT NULL,                   -- tells a repeated request from another one
+  objects         text[] NOT NULL DEFAULT '{}',     -- what was measured: SHA-256 in hex, then the path
   PRIMARY KEY (repo_id, run_id)
 );
 CREATE INDEX runs_by_experiment ON runs (repo_id, experiment, run_id);

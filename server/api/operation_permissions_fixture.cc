@@ -245,7 +245,7 @@ const std::vector<Row>& rows() {
     {"listAliasChanges", "", "", {{"fs:ReadTag", "repository/data/alias/champion"}}},
     {"setAlias", "", R"({"to":"topic"})", {{"fs:SetAlias", "repository/data/alias/champion"}, {"fs:ReadCommit", "repository/data"}}},
     {"removeAlias", "", "", {{"fs:SetAlias", "repository/data/alias/champion"}}},
-    {"recordRun", "", R"({"ref":"topic"})", {{"fs:CreateRun", "repository/data"}}},
+    {"recordRun", "", R"({"commit":"0000000000000000000000000000000000000000000000000000000000000000","objects":[{"path":"dir/a","sha256":"0000000000000000000000000000000000000000000000000000000000000000"}]})", {{"fs:CreateRun", "repository/data"}, {"fs:ReadObject", "repository/data/object/dir/a"}}},
     {"listExperimentRuns", "", "", {{"fs:ListRuns", "repository/data"}}},
     {"listRunColumns", "", "", {{"fs:ListRuns", "repository/data"}}},
     {"getExperimentRun", "", "", {{"fs:ReadRun", "repository/data"}}},

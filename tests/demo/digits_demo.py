@@ -215,12 +215,13 @@ class Tarn:
 def record_runs(tarn, repo):
     """The metric and the parameters of each experiment, for the table of runs."""
     for branch, value in EXPERIMENTS.items():
-        accuracy = repo.branch(branch).get_commit().metadata["accuracy"]
+        commit = repo.branch(branch).get_commit()
+        accuracy = commit.metadata["accuracy"]
         tarn(
             "exp",
             "log",
             "--ref",
-            branch,
+            commit.id,
             "--experiment",
             "digits",
             "--metric",

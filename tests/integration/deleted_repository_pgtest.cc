@@ -139,7 +139,9 @@ const std::vector<Verb>& verbs() {
        [](branch::Engine& e, const Repository& r) { imports::start_import(e, r, kMain, {}, ""); }},
       {"record run",
        [](branch::Engine& e, const Repository& r) {
-         runs::record_run(e, r, {.experiment = "e", .ref = "main", .owner = "ann"});
+         const auto main = e.branches.find(r.id, kMain);
+         runs::record_run(
+             e, r, {.experiment = "e", .commit = main ? main->head : CommitId{}, .owner = "ann"});
        }},
       {"list runs", [](branch::Engine& e, const Repository& r) { runs::list_runs(e, r, {}); }},
       {"named runs",

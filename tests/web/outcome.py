@@ -36,6 +36,13 @@ class Outcome(clients.Rest):
     def commit(self, repository, message="commit", branch="main", **metadata):
         return self.post(f"/repositories/{repository}/branches/{branch}/commits", {"message": message, "metadata": metadata})
 
+    def record(self, repository, branch, experiment="e", **members):
+        """A run of the head of a branch."""
+        head = self.get(f"/repositories/{repository}/branches/{branch}")["commit_id"]
+        return self.post(
+            f"/repositories/{repository}/experiments/{experiment}/runs", {"commit": head, "branch": branch, **members}
+        )
+
     def paths(self, repository, ref="main", prefix=""):
         listed = self.get(f"/repositories/{repository}/refs/{ref}/objects/ls", prefix=prefix, amount=1000)
         return [item["path"] for item in listed["results"]]

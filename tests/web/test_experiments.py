@@ -24,7 +24,7 @@ def curve(factor):
 
 
 def record(rest, branch, params, metrics, **more):
-    return rest.post(f"/repositories/{REPO}/experiments/cnn/runs", {"ref": branch, "params": params, "metrics": metrics, **more})
+    return rest.record(REPO, branch, "cnn", params=params, metrics=metrics, **more)
 
 
 def promote(rest, candidate):
@@ -72,7 +72,7 @@ def test_a_sorted_table_is_asked_for_once_and_its_second_page_when_it_is_scrolle
     rest.upload("paged", "a", "a")
     rest.commit("paged")
     for number in range(250):
-        rest.post("/repositories/paged/experiments/e/runs", {"ref": "main", "metrics": {"loss": number}})
+        rest.record("paged", "main", metrics={"loss": number})
     page, asked = window.page, []
     page.on("request", lambda request: asked.append(request.url) if re.search(r"/runs\?.*column=", request.url) else None)
     window.go("/r/paged/-/runs?order=-metrics.loss")
@@ -168,9 +168,7 @@ def test_many_runs_are_compared_in_a_bounded_number_of_requests(window, rest):
     for number in range(60):
         rest.upload("many-runs", "metrics/curve.csv", f"step,loss\n1,{number + 1}\n2,{number}\n")
         rest.commit("many-runs", **({"camera": "left"} if number == 0 else {}))
-        ids.append(
-            rest.post("/repositories/many-runs/experiments/e/runs", {"ref": "main", "metrics": {"accuracy": number / 60}})["id"]
-        )
+        ids.append(rest.record("many-runs", "main", metrics={"accuracy": number / 60})["id"])
     chosen = "".join(f"&run={run}" for run in ids)
     requests = asked(window.page, r"/api/v1/.*/(runs|series|commits/[^/]+/(metrics|series))([/?]|$)")
     page = window.go(f"/r/many-runs/-/runs?view=side{chosen}")
@@ -251,9 +249,9 @@ def test_names_of_old_runs_are_offered_too(window, rest):
     rest.repository("renamed")
     rest.upload("renamed", "a")
     rest.commit("renamed")
-    rest.post("/repositories/renamed/experiments/e/runs", {"ref": "main", "metrics": {"bleu": 31.5}, "params": {"beam": "4"}})
+    rest.record("renamed", "main", metrics={"bleu": 31.5}, params={"beam": "4"})
     for _ in range(25):
-        rest.post("/repositories/renamed/experiments/e/runs", {"ref": "main", "metrics": {"loss": 0.5}})
+        rest.record("renamed", "main", metrics={"loss": 0.5})
     page = window.go("/r/renamed/-/runs")
     expect(page.get_by_role("columnheader", name="loss")).to_be_visible()
     expect(page.get_by_role("columnheader", name="bleu")).to_have_count(0)

@@ -21,7 +21,7 @@ def reader(tarn):
     rest.upload("read", "staged.txt", "staged")
     rest.post("/repositories/read/tags", {"id": "v1", "ref": "main"})
     rest.post("/repositories/read/aliases/champion:set", {"to": "main"})
-    rest.post("/repositories/read/experiments/cnn/runs", {"ref": "exp-1", "metrics": {"accuracy": 0.5}})
+    rest.record("read", "exp-1", "cnn", metrics={"accuracy": 0.5})
     rest.ask("PUT", "/repositories/read/settings/branch_protection", json=[{"pattern": "main", "blocked_actions": ["delete"]}])
     rest.ask("PUT", "/repositories/read/policies/gate", data=GATE, headers={"Content-Type": "application/yaml"})
     rest.ask("PUT", "/repositories/read/webhooks/told", json={"url": "http://127.0.0.1:9/"})

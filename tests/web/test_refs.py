@@ -29,7 +29,7 @@ def names(rest, kind="branches"):
 
 def test_branches_are_made_compared_and_deleted(window, prepared):
     for accuracy in (0.5, 0.75):
-        prepared.post("/repositories/refs/experiments/cnn/runs", {"ref": "one", "metrics": {"accuracy": accuracy}})
+        prepared.record("refs", "one", "cnn", metrics={"accuracy": accuracy})
     prepared.ask("PUT", "/repositories/refs/settings/branch_protection", json=[{"pattern": "three"}])
     page = window.go("/r/refs/-/branches")
     grid = page.get_by_role("grid", name="Branches")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import getpass
+import hashlib
 import json
 import math
 import os
@@ -14,7 +15,7 @@ from dataclasses import dataclass, field
 from datetime import date, datetime
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Union
+from typing import Any, BinaryIO, Union
 
 from tarn.errors import Conflict, NotFound, TarnError, UncommittedChanges
 from tarn.numbers import JsonNumber, from_json, metric_number, to_json
@@ -24,9 +25,12 @@ from tarn.transport import Server, connect, repository_name
 RUN_METRICS_MAX = 1000
 RUN_PARAMS_MAX = 1000
 RUN_ARTIFACTS_MAX = 100
+RUN_OBJECTS_MAX = 1000
+COMMIT_OBJECTS_MAX = 10_000
 NAME_BYTES_MAX = 255
 PARAM_VALUE_BYTES_MAX = 8 * 1024
 CURVE_POINTS_MAX = 1_000_000
+READ_BYTES = 1 << 20
 GIT_SECONDS = 5
 
 ParamValue = Union[str, int, float, bool]
@@ -82,6 +86,9 @@ class RecordedRun:
 class Run:
     """Collects what is logged; record() commits the branch and records it. Not for several threads at once.
 
+    The server commits only if the branch has the bytes that this run uploaded, and records the run for that commit. A run
+    whose block commits by itself sets `commit` to the commit's id.
+
     As a context manager it records at the end of the block. An exception inside records nothing, unless `on_error` is
     "record", and goes on; what was staged stays staged either way.
     """
@@ -100,8 +107,8 @@ class Run:
         idempotency_key: str | None = None,
         curves: str | None = None,
     ) -> None:
-        if uncommitted not in ("commit", "refuse", "ignore"):
-            raise ValueError(f"uncommitted={uncommitted!r}: must be 'commit', 'refuse' or 'ignore'")
+        if uncommitted not in ("own", "commit", "refuse", "ignore"):
+            raise ValueError(f"uncommitted={uncommitted!r}: must be 'own', 'commit', 'refuse' or 'ignore'")
         if on_error not in ("discard", "record"):
             raise ValueError(f"on_error={on_error!r}: must be 'discard' or 'record'")
         self.repo = repo
@@ -120,14 +127,15 @@ class Run:
         self._curve: list[tuple[str, int | None, float]] = []
         self._curve_names: dict[str, None] = {}
         self._artifacts: list[str] = []
+        self._uploaded: dict[str, str] = {}  # SHA-256 by path
         self._request: dict[str, Any] | None = None
-        self._open_branch(source)
+        self._base = self._open_branch(source)
 
-    def _open_branch(self, source: str | None) -> None:
-        """Asks now whether the branch is there: not only when the training has ended."""
+    def _open_branch(self, source: str | None) -> str:
+        """Asks now whether the branch is there: not only when the training has ended. Returns its head."""
         place = ("repositories", self.repo, "branches")
         try:
-            self._server.call("GET", *place, self.branch)
+            return self._head()
         except NotFound as error:
             if error.code != "branch_not_found":
                 raise
@@ -138,7 +146,10 @@ class Run:
                     error.status,
                     error.request_id,
                 ) from None
-            self._server.request("POST", *place, json={"name": self.branch, "source": source})
+            return self._server.request("POST", *place, json={"name": self.branch, "source": source}).text.strip()
+
+    def _head(self) -> str:
+        return str(self._server.call("GET", "repositories", self.repo, "branches", self.branch)["commit_id"])
 
     def log_param(self, name: str, value: Any) -> None:
         self.log_params({name: value})
@@ -193,12 +204,18 @@ class Run:
         for file, key in pairs:
             with file.open("rb") as content:
                 size = os.fstat(content.fileno()).st_size
+                self._expect(key, _sha256(content))
                 stats = self._server.upload(self.repo, self.branch, key, content)
             if stats.get("size_bytes") != size:
                 raise TarnError(
                     f"artifact {file}: {size} bytes, but {stats.get('size_bytes')} arrived; does something still write it?"
                 )
         return [key for _, key in pairs]
+
+    def _expect(self, key: str, sha256: str) -> None:
+        if key not in self._uploaded and len(self._uploaded) == COMMIT_OBJECTS_MAX:
+            raise ValueError(f"artifact {key}: a run has at most {COMMIT_OBJECTS_MAX} files; log an archive of them")
+        self._uploaded[key] = sha256
 
     def name_artifacts(self, globs: Iterable[str]) -> None:
         """Says which objects of the commit are the run's; nothing is uploaded."""
@@ -215,14 +232,16 @@ class Run:
 
     def record(self) -> RecordedRun:
         """Commits what the branch holds uncommitted and records the run. Again after a failure: it makes no second
-        commit or run."""
+        commit or run. Conflict: the branch has other bytes than were uploaded, or somebody else committed to it."""
         if self.result is not None:
             return self.result
         if self.commit is None:
             if self._uncommitted == "refuse":
                 self._refuse_staged()
             if self._curve:
-                self._server.upload(self.repo, self.branch, self._curve_path, self._curve_lines())
+                lines = self._curve_lines()
+                self._expect(self._curve_path, hashlib.sha256(lines).hexdigest())
+                self._server.upload(self.repo, self.branch, self._curve_path, lines)
             self.commit = self._commit()
         if self._request is None:
             self._request = self._body(self.commit)
@@ -230,13 +249,6 @@ class Run:
             "POST", "repositories", self.repo, "experiments", self.experiment, "runs", json=self._request, repeat=True
         )
         self.result = RecordedRun.of(answer.json(), made=answer.status_code == 201)
-        if self.result.made and self.result.commit != self.commit:
-            raise Conflict(
-                f"branch {self.branch}: somebody committed to it while the run was recorded: run "
-                f"{self.result.id} is of {self.result.commit}, not of {self.commit}; give each run a "
-                f"branch of its own",
-                "branch_moved",
-            )
         return self.result
 
     def _body(self, commit: str) -> dict[str, Any]:
@@ -247,10 +259,10 @@ class Run:
             if split:
                 metric["split"] = split
             metrics.append(metric)
-        head = self._server.call("GET", "repositories", self.repo, "branches", self.branch)["commit_id"]
-        where = {"ref": self.branch} if head == commit else {"commit": commit, "branch": self.branch}
         return {
-            **where,
+            "commit": commit,
+            "branch": self.branch,
+            "objects": self._objects() if len(self._uploaded) <= RUN_OBJECTS_MAX else [],
             "params": self._params,
             "metrics": metrics,
             "artifacts": self._artifacts,
@@ -258,8 +270,11 @@ class Run:
             "idempotency_key": self._key,
         }
 
+    def _objects(self) -> list[dict[str, str]]:
+        return [{"path": path, "sha256": sha256} for path, sha256 in self._uploaded.items()]
+
     def _demand_commit(self, what: str) -> None:
-        if self._uncommitted != "commit":
+        if self._uncommitted not in ("own", "commit"):
             raise ValueError(f"{what}, which uncommitted={self._uncommitted!r} does not allow")
 
     def _refuse_staged(self) -> None:
@@ -275,18 +290,26 @@ class Run:
             )
 
     def _commit(self) -> str:
-        """The commit of the branch as it is; when nothing is staged its head."""
-        place = ("repositories", self.repo, "branches", self.branch)
-        if self._uncommitted == "commit":
+        """The commit of the branch as it is; when nothing is staged its head, or the one at which the run began."""
+        place = ("repositories", self.repo, "branches", self.branch, "commits")
+        expect: dict[str, Any] = {"objects": self._objects()}
+        if self._uncommitted == "own":
+            expect.update(only=True, head=self._base)
+        if self._uncommitted in ("own", "commit"):
+            body = {"message": self._message, "metadata": {"tarn.experiment": self.experiment}, "expect": expect}
             try:
-                made = self._server.call(
-                    "POST", *place, "commits", json={"message": self._message, "metadata": {"tarn.experiment": self.experiment}}
-                )
-                return str(made["id"])
+                return str(self._server.call("POST", *place, json=body)["id"])
             except TarnError as error:
                 if error.code != "no_changes":
                     raise
-        return str(self._server.call("GET", *place)["commit_id"])
+                return self._base if self._uncommitted == "own" else self._head()
+        if self._head() != self._base:
+            raise Conflict(
+                f"branch {self.branch}: has another head than when the run began ({self._base}); set run.commit to the "
+                f"commit that was measured",
+                "branch_moved",
+            )
+        return self._base
 
     def _curve_lines(self) -> bytes:
         lines = []
@@ -332,7 +355,8 @@ def run(
     """Begins a run on a branch; see the README.
 
     `source`: the ref that the branch is made from when it is not there. `uncommitted`: what the end does about changes
-    on the branch: "commit", "refuse", or "ignore". `curves`: where values with steps are kept
+    on the branch: "own" commits what this run uploaded, and refuses if anything else was staged or committed; "commit"
+    commits all of them; "refuse", "ignore". `curves`: where values with steps are kept
     (metrics/BRANCH.jsonl)."""
     server = server or connect()
     name = repository_name(server, repo)
@@ -381,6 +405,13 @@ def list_runs(
             break
         found.append(RecordedRun.of(item))
     return found
+
+
+def _sha256(content: BinaryIO) -> str:
+    digest = hashlib.sha256()
+    while piece := content.read(READ_BYTES):
+        digest.update(piece)
+    return digest.hexdigest()
 
 
 def _check_name(kind: str, name: str) -> None:

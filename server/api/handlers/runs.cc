@@ -2,6 +2,7 @@
 
 #include <charconv>
 
+#include "core/auth/resource.h"
 #include "core/base/error.h"
 #include "core/base/str_cat.h"
 #include "core/runs/extraction.h"
@@ -43,14 +44,20 @@ http::Response list_named_runs(const Context& context, Call& call,
 }  // namespace
 
 http::Response record_run(const Context& context, Call& call, json::RecordRun given) {
+  // The answer tells whether an object has these bytes.
+  for (const auto& [path, digest] : given.objects) {
+    call.require_permission(auth::Action::kReadObject,
+                            auth::object_arn(call.path("repository"), to_text(given.commit), path));
+  }
   const runs::RecordedRun recorded =
       runs::record_run(context.engine, repository_of(context, call),
                        {.experiment = call.path("experiment"),
-                        .ref = std::move(given.ref),
+                        .commit = given.commit,
                         .branch = std::move(given.branch),
                         .params = std::move(given.params),
                         .metrics = std::move(given.metrics),
                         .artifacts = std::move(given.artifacts),
+                        .objects = std::move(given.objects),
                         .source = std::move(given.source),
                         .owner = call.caller.user.name,
                         .address = call.request.peer,

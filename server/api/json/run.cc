@@ -1,9 +1,14 @@
 #include "server/api/json/run.h"
 
+#include "core/base/encoding.h"
+#include "core/base/error.h"
 #include "core/base/number.h"
+#include "core/base/reasons.h"
+#include "core/base/str_cat.h"
 #include "core/base/time.h"
 #include "core/metrics/metric_globs.h"
 #include "core/model/commit.h"
+#include "server/api/json/values.h"
 #include "server/api/json/writer.h"
 
 namespace tarn::api::json {
@@ -31,14 +36,19 @@ std::vector<RunMetric> metrics_of(const Value& metrics) {
   return out;
 }
 
-std::string commit_text(const Value& body) {
+/// A name would mean another commit once it has moved, whose bytes nobody measured.
+CommitId measured_commit(const Value& body) {
   const auto commit = body.find("commit");
   if (body.find("ref").has_value() == commit.has_value()) {
     body.fail("expected either the field \"ref\" or the field \"commit\"");
   }
-  if (!commit) return body.at("ref").text();
-  if (!parse_commit_id(commit->text())) commit->fail("must be a commit id of 64 hex digits");
-  return commit->text();
+  const Value given = commit ? *commit : body.at("ref");
+  if (const auto id = parse_commit_id(given.text())) return *id;
+  throw Error(ErrorCode::kInvalidArgument, reason::kCommitIdNeeded,
+              str_cat(commit ? "commit" : "ref",
+                      ": a run names the commit that was measured by its whole id of 64 hex "
+                      "digits; a branch, tag or alias may have moved since. tarn commit prints the "
+                      "id (-o json: id), and tarn show REF that of another commit"));
 }
 
 void write_metric(Writer& out, const Metric& metric) {
@@ -85,7 +95,7 @@ void write_run_members(Writer& out, const Run& run) {
 
 RecordRun parse_record_run(const Value& body) {
   RecordRun out;
-  out.ref = commit_text(body);
+  out.commit = measured_commit(body);
   out.branch = body.text_or_empty("branch");
   if (const auto params = body.find("params")) {
     for (const auto& [name, value] : params->members()) out.params[name] = value.scalar_text();
@@ -95,6 +105,9 @@ RecordRun parse_record_run(const Value& body) {
   }
   if (const auto artifacts = body.find("artifacts")) {
     out.artifacts = artifacts->texts(kRunArtifactsMax);
+  }
+  if (const auto objects = body.find("objects")) {
+    out.objects = parse_expected_objects(*objects, kRunObjectsMax);
   }
   if (const auto source = body.find("source")) {
     out.source = {.git_sha = source->text_or_empty("git_sha"),
@@ -109,6 +122,15 @@ std::string run_body(const Run& run) {
   Writer out;
   out.begin_object();
   write_run_members(out, run);
+  out.key("objects");
+  out.begin_array();
+  for (const auto& [path, digest] : run.objects) {
+    out.begin_object();
+    out.text("path", path);
+    out.text("sha256", to_hex(digest));
+    out.end_object();
+  }
+  out.end_array();
   out.end_object();
   return std::move(out).take();
 }

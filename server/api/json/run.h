@@ -16,17 +16,20 @@
 namespace tarn::api::json {
 
 struct RecordRun {
-  std::string ref;  ///< a full commit id is accepted too
+  CommitId commit;
   std::string branch{};
   std::map<std::string, std::string> params;
   std::vector<RunMetric> metrics;
   std::vector<std::string> artifacts;
+  branch::ExpectedObjects objects;
   RunSource source;
   std::optional<std::string> idempotency_key;
 };
-/// {"ref" or "commit", "branch", "params": {name: string, number or boolean}, "metrics": {name:
-/// number} or [{"name", "value", "split"}], "artifacts": [glob], "source": {"git_sha", "ci_url",
-/// "user"}, "idempotency_key"}. Numbers may be strings, the only form of NaN and Infinity.
+/// {"commit" or "ref": a commit id, "branch", "params": {name: string, number or boolean},
+/// "metrics": {name: number} or [{"name", "value", "split"}], "artifacts": [glob], "objects":
+/// [{"path", "sha256"}], "source": {"git_sha", "ci_url", "user"}, "idempotency_key"}. Numbers may
+/// be strings, the only form of NaN and Infinity. Throws invalid_argument (reason
+/// "commit_id_needed": the ref is a name).
 RecordRun parse_record_run(const Value& body);
 
 std::string run_body(const Run& run);

@@ -205,7 +205,7 @@ def test_status(cli, repo):
     repo.branch("main").object("a").delete()
     repo.branch("main").object("b").upload(data=b"y", mode="wb")
     repo.branch("main").object("c").upload(data=b"z", mode="wb")
-    cli.run("exp", "log", "--ref", "main", "--metric", "accuracy=0.5")
+    cli.run("exp", "log", "--ref", repo.branch("main").head.id, "--metric", "accuracy=0.5")
     policy = {
         "name": "best",
         "destination": "main",

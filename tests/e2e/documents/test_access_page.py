@@ -40,7 +40,7 @@ def test_experiments_on_branches_of_ones_own(cli, repo, member, tmp_path):
     ann.run("branch", "create", "exp-1", "--source", "main")
     ann.run("fs", "upload", file, f"tarn://{repo.id}/exp-1/a")
     ann.run("commit", "exp-1", "-m", "one")
-    ann.run("exp", "log", "--ref", "exp-1", "--metric", "accuracy=0.9")
+    ann.run("exp", "log", "--ref", repo.branch("exp-1").head.id, "--metric", "accuracy=0.9")
     assert ann.run("fs", "cat", f"tarn://{repo.id}/exp-1/a").text == "x"
     ann.run("log", "main")
     ann.run("fs", "upload", file, f"tarn://{repo.id}/main/a", status=3)

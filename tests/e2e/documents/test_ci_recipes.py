@@ -8,6 +8,7 @@ import copy
 import os
 import re
 import subprocess
+import sys
 
 import pytest
 import servers
@@ -56,15 +57,24 @@ class Checkout:
 
 @pytest.fixture
 def checkout(cli, repo, tmp_path):
-    file = tmp_path / "policy.yaml"
-    file.write_text(POLICY)
-    cli.run("policy", "apply", "-f", file)
+    apply(cli, repo, tmp_path, POLICY)
     return Checkout(with_least_rights(cli, repo, tmp_path), tmp_path / "checkout")
+
+
+def pipeline(repo):
+    """The user that is `ci` on the page."""
+    return f"ci-{repo.id[-20:]}"
+
+
+def apply(cli, repo, tmp_path, policy):
+    file = tmp_path / "policy.yaml"
+    file.write_text(policy.replace("api:ci", f"api:{pipeline(repo)}"))
+    cli.run("policy", "apply", "-f", file)
 
 
 def with_least_rights(cli, repo, tmp_path):
     """The user of the page, for this repository."""
-    name = f"ci-{repo.id[-20:]}"
+    name = pipeline(repo)
     file = tmp_path / "models-ci.json"
     file.write_text((DOCS / "models-ci.json").read_text().replace("repository/models", f"repository/{repo.id}"))
     cli.run("auth", "users", "create", name)
@@ -128,10 +138,8 @@ def test_the_shell_script(cli, s3, repo, rest, checkout):
     job(CANDIDATE="", JOB="4", status=2)
 
 
-def test_the_shell_script_tells_that_it_waits(cli, checkout, tmp_path):
-    file = tmp_path / "policy.yaml"
-    file.write_text(POLICY + "approvals: {count: 1}\n")
-    cli.run("policy", "apply", "-f", file)
+def test_the_shell_script_tells_that_it_waits(cli, repo, checkout, tmp_path):
+    apply(cli, repo, tmp_path, POLICY + "approvals: {count: 1}\n")
     again = {"CANDIDATE": "pr-1", "TRAIN": "./train.sh", "ACCURACY": "0.70", "PATIENCE": "2s", "JOB": "1"}
     ended = checkout(f'exec "{DOCS}/promote.sh"', shell="sh", status=12, **again)
     assert "approval" in ended.stderr
@@ -258,6 +266,70 @@ def test_jenkins(cli, s3, repo, checkout):
     checkout(compare, shell="sh", status=10, **build(2, "0.65"))
     checkout(promote, shell="sh", status=10, **build(2, "0.65"))
     check_champion(cli, s3, repo, 70, promotions=1)
+
+
+# Commands of another user just before the recipe's own commit, the exit status of that one, and a word of its message.
+MEANWHILE = {
+    "other_bytes": ("fs upload {evil} {branch}/artifacts/model.pkl", 6, "artifacts/model"),
+    "one_more_object": ("fs upload {evil} {branch}/metrics/more.json", 6, "metrics/more.json"),
+    "other_data": ("fs upload {evil} {branch}/data/a.csv", 6, "data/a.csv"),
+    "a_deletion": ("fs rm {branch}/of-main", 6, "of-main"),
+    "a_commit": ("commit {name} -m mine", 7, "its head is"),
+}
+
+
+def training_scripts():
+    """The part of each recipe that trains, commits and records."""
+    github = yaml.safe_load((DOCS / "github-actions.yml").read_text())["jobs"]["candidate"]
+    steps = [step["run"] for step in github_steps(github)]
+    gitlab = yaml.safe_load((DOCS / "gitlab-ci.yml").read_text())["train"]["script"]
+    jenkins = re.search(r"sh '''\n(.*?)'''", (DOCS / "Jenkinsfile").read_text(), re.S)[1]
+    example = servers.ROOT / "examples" / "ci" / "job.sh"
+    return {
+        "shell": f'exec "{DOCS}/promote.sh"',
+        "github": "\n".join(steps[: 1 + next(at for at, step in enumerate(steps) if "tarn exp log" in step)]),
+        "gitlab": "\n".join(gitlab),
+        "jenkins": jenkins,
+        "example": f'exec "{example}"',
+    }
+
+
+@pytest.mark.parametrize("what", MEANWHILE)
+@pytest.mark.parametrize("recipe", ["shell", "github", "gitlab", "jenkins", "example"])
+def test_bytes_of_another_do_not_get_the_number(cli, repo, checkout, tmp_path, recipe, what):
+    cli.run("policy", "rm", "models", "--yes")
+    repo.branch("main").object("of-main").upload(data=b"1")
+    repo.branch("main").commit("base")
+    apply(cli, repo, tmp_path, POLICY)
+    words, status, says = MEANWHILE[what]
+    evil = tmp_path / "evil"
+    evil.write_text("evil")
+    words = words.format(evil=evil, name="pr-1", branch=f"tarn://{repo.id}/pr-1")
+    real, tools = os.path.abspath(servers.program("tarn")), tmp_path / "tools"
+    tools.mkdir()
+    (tools / "tarn").write_text(
+        f"""#!/bin/sh
+if [ "$1" = commit ]; then
+  TARN_ACCESS_KEY={cli.environment["TARN_ACCESS_KEY"]} TARN_SECRET_KEY={cli.environment["TARN_SECRET_KEY"]} \\
+    {real} {words} >/dev/null
+fi
+exec {real} "$@"
+"""
+    )
+    (tools / "tarn").chmod(0o755)
+    checkout.environment["PATH"] = f"{tools}:{os.path.dirname(sys.executable)}:{checkout.environment['PATH']}"
+    ended = checkout(
+        training_scripts()[recipe],
+        status=status,
+        CANDIDATE="pr-1",
+        ACCURACY="0.99",
+        TRAIN="./train.sh",
+        **dict.fromkeys(("JOB", "GIT_SHA", "CI_URL", "GITHUB_RUN_ID", "GITHUB_JOB", "CI_COMMIT_SHA", "CI_JOB_URL"), "1"),
+        **dict.fromkeys(("CI_JOB_ID", "GIT_COMMIT", "BUILD_URL", "BUILD_TAG"), "1"),
+        NUMBERS="1 2 3",
+    )
+    assert says in ended.stderr
+    assert cli.json("exp", "ls")["items"] == [] and cli.json("promote", "ls")["items"] == []
 
 
 def test_the_page_names_every_status_that_promoting_has(checkout):

@@ -109,6 +109,8 @@ def test_the_command_records_and_lists_runs(cli, repo):
         "exp",
         "log",
         "--ref",
+        repo.branch("exp-1").head.id,
+        "--of-branch",
         "exp-1",
         "--experiment",
         "dogs",
@@ -135,6 +137,8 @@ def test_the_command_records_and_lists_runs(cli, repo):
         "exp",
         "log",
         "--ref",
+        repo.branch("exp-1").head.id,
+        "--of-branch",
         "exp-1",
         "--experiment",
         "dogs",
@@ -156,11 +160,16 @@ def test_the_command_records_and_lists_runs(cli, repo):
         "k1",
     )
     assert (again["id"], again["changed"]) == (first["id"], False)
-    cli.run("exp", "log", "--ref", "exp-1", "--experiment", "dogs", "--idempotency-key", "k1", status=6)
-    cli.run("exp", "log", "--ref", "absent", "--metric", "a=1", status=4)
-    cli.run("exp", "log", "--ref", "exp-1", "--metric", "a", status=2)
-    cli.run("exp", "log", "--ref", "exp-1", "--metric", "a=high", status=1)
-    second = cli.json("exp", "log", "--ref", "main", "--param", "epochs=9", "--param", "lr=0.1", "--metric", "accuracy=0.9")
+    head = repo.branch("main").head.id
+    cli.run("exp", "log", "--ref", head, "--experiment", "dogs", "--idempotency-key", "k1", status=6)
+    cli.run("exp", "log", "--ref", "a" * 64, "--metric", "a=1", status=4)
+    cli.run("exp", "log", "--ref", head, "--metric", "a", status=2)
+    cli.run("exp", "log", "--ref", head, "--metric", "a=high", status=1)
+    for name in ("exp-1", f"tarn://{repo.id}/main", "main~0", head[:12]):
+        assert "tarn commit prints" in cli.run("exp", "log", "--ref", name, "--metric", "a=1", status=1).talk
+    second = cli.json(
+        "exp", "log", "--ref", head, "--param", "epochs=9", "--param", "lr=0.1", "--metric", "accuracy=0.9", "--of-branch", "main"
+    )
 
     def listed(*arguments):
         return [run["id"] for run in cli.json("exp", "ls", *arguments)["items"]]
@@ -183,7 +192,7 @@ def test_the_command_records_and_lists_runs(cli, repo):
 
 def test_the_command_finds_runs_by_what_their_commits_measure(cli, repo):
     """A run that says nothing itself: its commit's files and metadata do."""
-    cli.json("exp", "log", "--ref", "main", "--experiment", "dogs", "--metric", "accuracy=0.85")
+    cli.json("exp", "log", "--ref", repo.branch("main").head.id, "--experiment", "dogs", "--metric", "accuracy=0.85")
     branch = repo.branch("exp-1").create(source_reference="main")
     branch.object("metrics/eval.json").upload(data=b'{"accuracy": 0.95, "loss": 0.5}')
     branch.commit("m", metadata={"param.lr": "0.1"})

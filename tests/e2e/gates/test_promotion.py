@@ -108,7 +108,7 @@ def test_the_best_of_three_becomes_the_champion(cli, repo, s3, rest, three):
 def test_runs_reported_by_api_decide(cli, repo, tmp_path):
     for branch, accuracy in ACCURACIES.items():
         candidate(repo, branch, {"accuracy": 0.99, "loss": 0.1})
-        cli.run("exp", "log", "--ref", branch, "--metric", f"accuracy={accuracy}")
+        cli.run("exp", "log", "--ref", repo.branch(branch).head.id, "--metric", f"accuracy={accuracy}")
     apply(cli, tmp_path, POLICY.replace("primary: true", "primary: true, trust: [api]"))
     done = cli.json("promote", "exp-*", "--to", "main", *TIMEOUT)
     assert done["winner"]["ref"] == "exp-2"

@@ -82,7 +82,7 @@ BODIES = {
     "createPromotion": {"candidates": ["dev"], "destination": "main"},
     "compareCandidates": {"candidates": ["dev"]},
     "evaluateGatePolicy": {"candidates": ["dev"]},
-    "recordRun": {"ref": "main"},
+    "recordRun": {"commit": "c" * 64},
     "setGatePolicy": GATE,
     "uploadObject": "bytes",
     "updateObjectUserMetadata": {"set": {"k": "v"}},
@@ -142,7 +142,8 @@ class FullWorld(World):
         self.done("POST", f"{self.base}/aliases/champion:set", json={"to": "main"})
         self.done("PUT", f"{self.base}/policies/gate", data=GATE.encode())
         self.done("PUT", f"{self.base}/webhooks/deploy", json={"url": "http://127.0.0.1:9/"})
-        self.done("POST", f"{self.base}/experiments/trees/runs", json={"ref": "main", "metrics": {"accuracy": 0.9}})
+        head = self.done("GET", f"{self.base}/branches/main")["commit_id"]
+        self.done("POST", f"{self.base}/experiments/trees/runs", json={"commit": head, "metrics": {"accuracy": 0.9}})
         self.done("PUT", f"{self.base}/quotas", json={"limits": {"bytes": {"hard": 1 << 40}}})
         self.done("PUT", "/quotas", json={"user": name, "limits": {"bytes": {"hard": 1 << 40}}})
         self.done("POST", f"{self.base}/gc/holds", json={"ref": "main", "reason": "r"})
@@ -434,7 +435,7 @@ WITH_NUMBERS = {
         "metrics": [{"name": "accuracy", "goal": "max", "min_delta": 0}],
     },
     "reportCheck": {"commit": "d" * 64, "status": "success", "metrics": {"x": 0}},
-    "recordRun": {"ref": "main", "metrics": {"accuracy": 0}, "params": {"p": 0}},
+    "recordRun": {"commit": "c" * 64, "metrics": {"accuracy": 0}, "params": {"p": 0}},
     "compareCandidates": {"candidates": ["dev"], "amount": 1},
     "setQuota": {"limits": {"bytes": {"soft": 1, "hard": 1}, "objects": {"soft": 1, "hard": 1}}},
     "setUserQuota": {"user": "every-route", "limits": {"bytes": {"soft": 1, "hard": 1}, "objects": {"soft": 1, "hard": 1}}},

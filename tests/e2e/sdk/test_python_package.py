@@ -1,5 +1,6 @@
 """The Python package of clients/python, installed and used as a notebook or a CI job uses it."""
 
+import hashlib
 import math
 import os
 import socket
@@ -134,6 +135,40 @@ def test_what_is_staged_is_committed_refused_or_left(package, repo, tmp_path):
     assert list(branch.uncommitted()) == []
     with pytest.raises(package.NotFound, match="exp-9"):
         package.run(None, "dogs", "exp-9")
+
+
+def put(branch, path):
+    branch.object(path).upload(data=b"of another")
+
+
+@pytest.mark.parametrize(
+    "uncommitted, meanwhile, code",
+    [
+        ("commit", lambda branch: put(branch, "artifacts/model"), "not_what_was_expected"),
+        ("commit", lambda branch: branch.object("artifacts/model").delete(), "not_what_was_expected"),
+        ("own", lambda branch: put(branch, "artifacts/model"), "not_what_was_expected"),
+        ("own", lambda branch: put(branch, "metrics/more.json"), "not_what_was_expected"),
+        ("own", lambda branch: branch.commit("mine"), "branch_moved"),
+        ("ignore", lambda branch: (put(branch, "a"), branch.commit("mine")), "branch_moved"),
+        ("refuse", lambda branch: (put(branch, "a"), branch.commit("mine")), "branch_moved"),
+    ],
+)
+def test_bytes_of_another_do_not_get_the_number(package, repo, tmp_path, uncommitted, meanwhile, code):
+    run = package.run(None, "dogs", "exp-1", source="main", uncommitted=uncommitted)
+    run.log_metric("accuracy", 0.99)
+    if uncommitted in ("own", "commit"):
+        (tmp_path / "model").write_text("measured")
+        run.log_artifact(tmp_path / "model")
+    meanwhile(repo.branch("exp-1"))
+    with pytest.raises(package.Conflict) as refused:
+        run.record()
+    assert refused.value.code == code and package.list_runs() == []
+
+
+def test_a_run_keeps_the_digests_of_what_was_measured(package, rest, repo, tmp_path):
+    done = trained(package, "exp-1", 0.5, tmp_path / "model", uncommitted="own")
+    kept = rest("GET", f"/repositories/{repo.id}/runs/{done.id}").json()["objects"]
+    assert kept == [{"path": "artifacts/model", "sha256": hashlib.sha256(b"exp-1").hexdigest()}]
 
 
 class Proxy:

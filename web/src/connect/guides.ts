@@ -425,12 +425,14 @@ jobs:
     runs-on: ubuntu-latest
     steps:
       - uses: actions/checkout@v4
-      - run: tarn branch create "$CANDIDATE" --source ${shellWord(place.branch)} --reset-if-exists --expires 14d
+      - run: |
+          tarn log ${shellWord(place.branch)} --amount 1 -o name >base
+          tarn branch create "$CANDIDATE" --source "$(cat base)" --reset-if-exists --expires 14d
       - run: ./train.sh # writes out/, with the accuracy in out/accuracy
       - run: |
           tarn fs upload -r out/ "tarn://$TARN_REPO/$CANDIDATE/"
-          tarn commit "$CANDIDATE" -m "Train $GITHUB_SHA"
-          tarn exp log --ref "$CANDIDATE" --experiment ci --metric "accuracy=$(cat out/accuracy)" --git-sha "$GITHUB_SHA"
+          commit=$(tarn commit "$CANDIDATE" --expect /=out/ --expect-only --expect-head "$(cat base)" -m "Train $GITHUB_SHA" -o name)
+          tarn exp log --ref "$commit" --measured /=out/ --experiment ci --metric "accuracy=$(cat out/accuracy)" --git-sha "$GITHUB_SHA"
       - run: tarn exp compare "$CANDIDATE" -o md >>"$GITHUB_STEP_SUMMARY"`,
       },
     ],

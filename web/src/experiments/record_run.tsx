@@ -1,3 +1,4 @@
+import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { answer, api } from '@/api/client';
 import { randomKey } from '@/api/idempotency';
@@ -5,6 +6,7 @@ import { queryClient } from '@/api/query_client';
 import { useRepository } from '@/app/use_repository';
 import { recent } from '@/app/recent';
 import { FormDialog } from '@/ui/dialog';
+import { shortRef } from '@/ui/format';
 import { PairsField, TextField } from '@/ui/field';
 import { RefPicker } from '@/ui/ref_picker';
 import { toast } from '@/ui/toast';
@@ -22,7 +24,7 @@ export function metricProblem(pairs: readonly [string, string][]): string | unde
   return wrong && (wrong[0] === '' ? 'Each value needs a name' : `${wrong[0]} needs a number`);
 }
 
-/** Records what was measured of a branch elsewhere: in a notebook, or on paper. */
+/** Records what was measured of a branch elsewhere: in a notebook, or on paper. The run is of the commit that is shown. */
 export function RecordRun({ repository, onClose }: { repository: string; onClose: () => void }) {
   const base = useRepository(repository)?.default_branch ?? 'main';
   const [branch, setBranch] = useState<string | null>(null);
@@ -31,6 +33,16 @@ export function RecordRun({ repository, onClose }: { repository: string; onClose
   const [metrics, setMetrics] = useState<[string, string][]>([]);
   const [key] = useState(randomKey);
   const ref = branch ?? base;
+  const head = useQuery({
+    queryKey: [...runsKey(repository), 'head', ref],
+    queryFn: () =>
+      answer(
+        api.GET('/repositories/{repository}/branches/{branch}', { params: { path: { repository, branch: ref } } }),
+      ),
+    staleTime: Infinity,
+    gcTime: 0,
+  });
+  const commit = head.data?.commit_id;
   const twice = [params, metrics].some((pairs) => new Set(pairs.map(([name]) => name)).size < pairs.length);
   return (
     <FormDialog
@@ -39,23 +51,28 @@ export function RecordRun({ repository, onClose }: { repository: string; onClose
       isOpen
       onClose={onClose}
       refused={
-        experiment.trim() === ''
-          ? 'Name the experiment'
-          : metrics.length === 0
-            ? 'Enter a metric'
-            : (metricProblem(metrics) ??
-              (params.some(([name]) => name === '')
-                ? 'Each parameter needs a name'
-                : twice
-                  ? 'A name is there twice'
-                  : undefined))
+        commit === undefined
+          ? head.error
+            ? 'The branch cannot be read'
+            : 'The head of the branch is being read'
+          : experiment.trim() === ''
+            ? 'Name the experiment'
+            : metrics.length === 0
+              ? 'Enter a metric'
+              : (metricProblem(metrics) ??
+                (params.some(([name]) => name === '')
+                  ? 'Each parameter needs a name'
+                  : twice
+                    ? 'A name is there twice'
+                    : undefined))
       }
       onSubmit={async () => {
         const run = await answer(
           api.POST('/repositories/{repository}/experiments/{experiment}/runs', {
             params: { path: { repository, experiment: experiment.trim() } },
             body: {
-              ref,
+              commit: commit!,
+              branch: ref,
               params: Object.fromEntries(params),
               metrics: Object.fromEntries(
                 metrics.map(([name, value]) => [name, numberWords.test(value.trim()) ? value.trim() : Number(value)]),
@@ -81,7 +98,8 @@ export function RecordRun({ repository, onClose }: { repository: string; onClose
         </div>
       </div>
       <p className="muted">
-        A run belongs to the head of the branch, without uncommitted changes, and is never changed.
+        The run belongs to commit {commit === undefined ? '…' : shortRef(commit)}, the head of the branch when you chose
+        it, and is never changed.
       </p>
       <TextField label="Experiment" value={experiment} onChange={setExperiment} required mono autoFocus />
       <PairsField label="Metrics" pairs={metrics} onChange={setMetrics} />

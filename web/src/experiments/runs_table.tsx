@@ -49,7 +49,7 @@ export function NoRuns({ repository, onRecord, refused }: NoRunsProps) {
   return (
     <EmptyState
       icon="chart"
-      command={`tarn exp log --repo ${repository} --ref BRANCH --param epochs=50 --metric accuracy=0.91`}
+      command={`tarn exp log --repo ${repository} --ref COMMIT --param epochs=50 --metric accuracy=0.91`}
       action={
         <Button refused={refused} onPress={onRecord}>
           Record the first run…

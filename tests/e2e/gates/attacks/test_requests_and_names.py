@@ -224,7 +224,7 @@ ATTACKS = (
         Attack(
             "a_metric_twice_in_the_command",
             "ci",
-            (command("exp", "log", "--ref", "exp-good", "--metric", "accuracy=0.1", "--metric", "accuracy=0.97"),),
+            (command("exp", "log", "--ref", "<exp-good>", "--metric", "accuracy=0.1", "--metric", "accuracy=0.97"),),
             Seen(status=400),
             PLAIN,
             before=GOOD,

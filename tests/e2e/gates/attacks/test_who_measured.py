@@ -434,7 +434,7 @@ ATTACKS = (
                     "POST",
                     "/experiments/e/runs",
                     by="dev",
-                    json={"ref": "exp-bad", "metrics": {"accuracy": 0.3}, "idempotency_key": "k"},
+                    json={"commit": "<exp-bad>", "metrics": {"accuracy": 0.3}, "idempotency_key": "k"},
                 ),
             ),
             over=("rest",),
@@ -446,7 +446,10 @@ ATTACKS = (
                 ask(
                     "POST",
                     "/experiments/e/runs",
-                    json={"ref": "exp-bad", "metrics": [{"name": "accuracy", "value": 0.1}, {"name": "accuracy", "value": 0.97}]},
+                    json={
+                        "commit": "<exp-bad>",
+                        "metrics": [{"name": "accuracy", "value": 0.1}, {"name": "accuracy", "value": 0.97}],
+                    },
                 ),
             ),
             Seen(status=400),
@@ -533,7 +536,7 @@ ATTACKS = (
         Attack(
             f"a_run_of_{name}_in_json",
             "dev",
-            (ask("POST", "/experiments/e/runs", json={"ref": "exp-bad", "metrics": {"accuracy": value}}),),
+            (ask("POST", "/experiments/e/runs", json={"commit": "<exp-bad>", "metrics": {"accuracy": value}}),),
             Seen(status=400),
             PLAIN,
             before=(train("exp-bad", by="dev"),),
