@@ -51,6 +51,14 @@ std::string get_commit_id(Client& client, std::string_view repository, std::stri
   return get_commit(client, repository, ref).at("id").get<std::string>();
 }
 
+std::string get_full_commit_id(Client& client, std::string_view repository, std::string_view id) {
+  std::string found = get_commit_id(client, repository, id);
+  if (found.starts_with(id)) return found;
+  throw usage_error(str_cat("commit ", id,
+                            ": is no id of a commit; a branch, tag or alias may have moved since, "
+                            "so name the commit by its id"));
+}
+
 void need_same_repository(const Uri& a, const Uri& b) {
   if (a.repository == b.repository) return;
   throw usage_error(str_cat("using ", to_string(a), " with ", to_string(b),

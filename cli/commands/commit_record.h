@@ -22,6 +22,9 @@ void print_no_changes(Output& out, std::string_view kind, std::string_view why);
 Json get_commit(Client& client, std::string_view repository, std::string_view ref);
 /// The full id of the commit that a ref means.
 std::string get_commit_id(Client& client, std::string_view repository, std::string_view ref);
+/// The full id of the commit whose id begins with `id`. Throws a usage error for a branch, tag or
+/// alias: it may have moved since its commit was looked at.
+std::string get_full_commit_id(Client& client, std::string_view repository, std::string_view id);
 
 /// Throws a usage error if the targets of a command are in different repositories.
 void need_same_repository(const Uri& a, const Uri& b);

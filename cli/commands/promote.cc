@@ -521,7 +521,7 @@ struct CheckVote {
   void declare(Command& command) {
     command.argument("ID", id, std::string(kPromotionIdHelp))
         .argument("NAME", name, "name of the check in the policy")
-        .condition("--commit", commit, "the commit that was checked")
+        .condition("--commit", commit, "the id of the commit that was checked, or its beginning")
         .option("--status", status, "success (default), failure or pending")
         .option("--url", url, "a page about the result")
         .option("--metric", metrics, "a measured value, name=value; may be repeated")
@@ -558,7 +558,7 @@ void check_vote(Session& session, const CheckVote& options) {
   if (options.commit.empty()) {
     throw usage_error("reporting a check: say with --commit which commit was checked");
   }
-  Json body{{"commit", get_commit_id(session.client, uri.repository, options.commit)},
+  Json body{{"commit", get_full_commit_id(session.client, uri.repository, options.commit)},
             {"status", options.status},
             {"url", options.url},
             {"metrics", numbers_from(options.metrics)}};

@@ -61,6 +61,7 @@ def test_a_pull_request_from_proposal_to_merge(cli, reviewer, repo, rest):
     reviewer.run("pr", "approve", pull, status=2)
     reviewer.run("pr", "approve", pull, "--commit", head)
     reviewer.run("pr", "approve", pull, "--commit", repo.ref("dev~1").get_commit().id, status=6)
+    reviewer.run("pr", "approve", pull, "--commit", "dev", status=2)
     merged = cli.json("pr", "merge", pull, "--meta", "ticket=7")
     assert merged["reference"] == repo.branch("main").head.id
     assert repo.branch("main").get_commit().metadata["ticket"] == "7"

@@ -332,16 +332,28 @@ def test_waiting_ends_in_time_and_goes_on_later(cli, repo, rest, tmp_path):
     assert moved(before, state(rest, repo)) == []
     # A check of another commit counts for nothing, nor one that failed and came back as pending.
     cli.run("promote", "check", id, "bench", status=2)
-    cli.run("promote", "check", id, "bench", "--commit", "main")
+    cli.run("promote", "check", id, "bench", "--commit", "exp-1", status=2)
+    cli.run("promote", "check", id, "bench", "--commit", repo.branch("main").head.id)
     cli.run("promote", "wait", id, "--timeout", "2s", status=8)
-    cli.run("promote", "check", id, "other", "--commit", "exp-1")
-    cli.run("promote", "check", id, "bench", "--commit", "exp-1", "--status", "pending")
+    cli.run("promote", "check", id, "other", "--commit", repo.branch("exp-1").head.id)
+    cli.run("promote", "check", id, "bench", "--commit", repo.branch("exp-1").head.id, "--status", "pending")
     cli.run("promote", "wait", id, "--timeout", "2s", status=8)
     assert moved(before, state(rest, repo)) == []
-    cli.run("promote", "check", id, "bench", "--commit", "exp-1", "--url", "https://ci.example/9", "--metric", "p95=80")
+    cli.run(
+        "promote",
+        "check",
+        id,
+        "bench",
+        "--commit",
+        repo.branch("exp-1").head.id,
+        "--url",
+        "https://ci.example/9",
+        "--metric",
+        "p95=80",
+    )
     done = cli.json("promote", "wait", id, "--timeout", "60s")
     assert done["state"] == "promoted"
-    cli.run("promote", "check", id, "bench", "--commit", "exp-1", status=6)
+    cli.run("promote", "check", id, "bench", "--commit", repo.branch("exp-1").head.id, status=6)
 
 
 def test_a_failed_check_refuses_and_a_checks_metric_counts(cli, repo, rest, tmp_path):
@@ -355,7 +367,7 @@ def test_a_failed_check_refuses_and_a_checks_metric_counts(cli, repo, rest, tmp_
     before = state(rest, repo)
     for branch, report in [("exp-1", ("--status", "failure", "--metric", "p95=80")), ("exp-2", ("--metric", "p95=180"))]:
         id = cli.json("promote", branch, "--to", "main")["id"]
-        cli.run("promote", "check", id, "bench", "--commit", branch, *report)
+        cli.run("promote", "check", id, "bench", "--commit", repo.branch(branch).head.id, *report)
         assert "bench" in cli.run("promote", "wait", id, "--timeout", "60s", status=10).talk
     assert moved(before, state(rest, repo)) == []
 
@@ -368,7 +380,7 @@ def test_cancelling_and_saying_no(cli, repo, rest, tmp_path):
     assert cli.json("promote", "cancel", one, "-m", "a mistake")["state"] == "cancelled"
     assert cli.json("promote", "reject", other, "-m", "too slow")["state"] == "rejected"
     cli.run("promote", "cancel", one, status=6)
-    cli.run("promote", "check", one, "bench", "--commit", "exp-1", status=6)
+    cli.run("promote", "check", one, "bench", "--commit", repo.branch("exp-1").head.id, status=6)
     cli.run("promote", "wait", one, status=1)
     assert "too slow" in cli.run("promote", "wait", other, status=10).talk
     cli.run("promote", "cancel", "0" * 20, status=4)
