@@ -1,5 +1,6 @@
 """Defaults of a directory, profiles, `tarn status`, and mistyped commands."""
 
+import hashlib
 import json
 
 import pytest
@@ -245,3 +246,49 @@ def test_a_candidate_may_have_the_name_of_a_command(cli, repo):
     cli.run("promote", "show", "--to", "main", "--dry-run", status=2)
     judged = cli.run("promote", "run", "show", "--to", "main", "--dry-run", status=11)
     assert "show" in judged.text and "accuracy" in judged.text + judged.talk
+
+
+def test_commits_say_what_they_expect(cli, repo, s3, tmp_path):
+    files = tmp_path / "out"
+    (files / "deep").mkdir(parents=True)
+    (files / "model").write_text("m")
+    (files / "deep" / "curve").write_text("c")
+    branch, sha256 = f"tarn://{repo.id}/main", hashlib.sha256(b"m").hexdigest()
+
+    def commit(*words, status=0):
+        return cli.run("commit", "main", "-m", "m", "--allow-empty", *words, "-o", "json", status=status)
+
+    cli.run("fs", "upload", "-r", files, f"{branch}/below/")
+    for wrong in ("below/model", "=x", "below/model=", f"below={files}", f"below/={files}/model"):
+        commit("--expect", wrong, status=2)
+    commit("--expect", f"below/model={files}/absent", status=4)
+    commit("--expect-head", "", status=2)
+    commit("--expect", f"below/deep/curve={sha256}", status=6)
+    commit("--expect", f"below/model={sha256}", "--expect-only", status=6)
+    commit("--expect", f"/={files}", status=6)
+    head = repo.branch("main").head.id
+    made = json.loads(commit("--expect", f"below/={files}", "--expect-only", "--expect-head", head).text)["id"]
+    commit(
+        "--expect",
+        f"below/model={files}/model",
+        "--expect",
+        f"below/deep/curve={files}/deep/curve",
+        "--expect-head",
+        head,
+        status=7,
+    )
+    run = cli.json("exp", "log", "--ref", made, "--measured", f"below/={files}", "--metric", "a=1")
+    assert {one["path"]: one["sha256"] for one in run["objects"]}["below/model"] == sha256
+    cli.run("exp", "log", "--ref", head, "--measured", f"below/={files}", "--metric", "a=1", status=6)
+    # The server has computed a digest of each part only.
+    upload = s3.create_multipart_upload(Bucket=repo.id, Key="main/parts")["UploadId"]
+    parts = [
+        {
+            "PartNumber": number,
+            "ETag": s3.upload_part(Body=body, PartNumber=number, Bucket=repo.id, Key="main/parts", UploadId=upload)["ETag"],
+        }
+        for number, body in ((1, b"x" * (5 << 20)), (2, b"y"))
+    ]
+    s3.complete_multipart_upload(Bucket=repo.id, Key="main/parts", UploadId=upload, MultipartUpload={"Parts": parts})
+    whole = hashlib.sha256(b"x" * (5 << 20) + b"y").hexdigest()
+    assert cli.reason("commit", "main", "-m", "m", "--expect", f"parts={whole}", status=6) == "digest_unknown"

@@ -165,6 +165,13 @@ def test_bytes_of_another_do_not_get_the_number(package, repo, tmp_path, uncommi
     assert refused.value.code == code and package.list_runs() == []
 
 
+def test_a_block_that_commits_by_itself_names_its_commit(package, repo):
+    with package.run(None, "dogs", "exp-1", source="main", uncommitted="ignore") as run:
+        put(repo.branch("exp-1"), "model")
+        run.commit = repo.branch("exp-1").commit("mine").get_commit().id
+    assert run.result.commit == repo.branch("exp-1").head.id
+
+
 def test_a_run_keeps_the_digests_of_what_was_measured(package, rest, repo, tmp_path):
     done = trained(package, "exp-1", 0.5, tmp_path / "model", uncommitted="own")
     kept = rest("GET", f"/repositories/{repo.id}/runs/{done.id}").json()["objects"]
