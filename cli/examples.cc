@@ -10,6 +10,7 @@ constexpr std::pair<std::string_view, std::string_view> kExamples[] = {
     {"repo create", "tarn repo create tarn://lake s3://bucket/lake"},
     {"repo list", "tarn repo list --prefix ml-"},
     {"repo show", "tarn repo show tarn://lake"},
+    {"repo paths", "tarn repo paths tarn://lake strict"},
     {"repo delete", "tarn repo delete tarn://lake --yes"},
     {"repo undelete", "tarn repo undelete lake"},
     {"branch create", "tarn branch create tarn://lake/exp-1 --source main"},

@@ -224,9 +224,10 @@ std::string ask_for_head(Session& session, const Uri& uri) {
 
 void approve_pull_request(Session& session, const ApprovePullRequest& options) {
   const Uri uri = session.ref(options.id);
-  const Json body{{"commit_id", options.commit.empty()
-                                    ? ask_for_head(session, uri)
-                                    : get_full_commit_id(session.client, uri.repository, options.commit)}};
+  const Json body{
+      {"commit_id", options.commit.empty()
+                        ? ask_for_head(session, uri)
+                        : get_full_commit_id(session.client, uri.repository, options.commit)}};
   Json made = session.client.call(post_request(pull_path(uri, "approvals"), body));
   const std::string commit = made.value("commit_id", "");
   session.out.object("Approval", std::move(made), {{"commit", commit}});

@@ -139,7 +139,7 @@ class TrustedUser : public Promotions {
       "[\"api:bench\"]}]\n";
   void log_run(const std::string& branch, double accuracy, const std::string& key = "") {
     runs::RunRecording run{.experiment = "e",
-                           .ref = branch,
+                           .commit = head(branch),
                            .metrics = {{.name = "accuracy", .value = accuracy}},
                            .owner = "bench"};
     if (!key.empty()) run.idempotency_key = key;

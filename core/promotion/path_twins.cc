@@ -13,6 +13,12 @@
 #include "core/base/text.h"
 
 namespace tarn::promotion {
+
+bool is_ascii(std::string_view text) {
+  return std::all_of(text.begin(), text.end(),
+                     [](char c) { return static_cast<unsigned char>(c) < 0x80; });
+}
+
 namespace {
 
 /// The spellings of one character, sorted; none is the beginning of another.
@@ -59,11 +65,6 @@ Character spellings_of(const std::vector<utf8proc_int32_t>& character) {
   std::sort(out.begin(), out.end());
   out.erase(std::unique(out.begin(), out.end()), out.end());
   return out;
-}
-
-bool is_ascii(std::string_view text) {
-  return std::all_of(text.begin(), text.end(),
-                     [](char c) { return static_cast<unsigned char>(c) < 0x80; });
 }
 
 /// The characters of a segment, each with its spellings.

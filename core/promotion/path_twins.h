@@ -11,6 +11,9 @@
 
 namespace tarn::promotion {
 
+/// Whether no byte is above 0x7f.
+bool is_ascii(std::string_view text);
+
 /// Finds the keys that a file system without regard to case or normalisation takes for a path.
 /// Searches by seeking the spellings that the tree may hold, so that the work does not depend on
 /// the number of siblings. Compares upper and lower case and the normal forms C and D of each

@@ -7,6 +7,7 @@
 #include "core/base/enum_names.h"
 #include "core/base/str_cat.h"
 #include "core/base/text.h"
+#include "core/promotion/path_twins.h"
 
 namespace tarn::promotion {
 namespace {
@@ -46,10 +47,6 @@ bool permits_drift(const MetricRule& rule) {
       -bound_of(rule, more ? kMaxRelativeDecrease : kMaxRelativeIncrease, HUGE_VAL)};
   const double strictest = *std::max_element(std::begin(least), std::end(least));
   return std::isfinite(strictest) && strictest < 0;
-}
-
-bool is_ascii(std::string_view text) {
-  return std::none_of(text.begin(), text.end(), [](char c) { return (c & 0x80) != 0; });
 }
 
 /// Whether any candidate could fail, apart from one that touches action files.

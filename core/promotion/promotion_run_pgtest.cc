@@ -285,7 +285,7 @@ TEST_F(HeldPromotions, RunRecordedMeanwhileIsJudged) {
   const auto log_run = [&](double accuracy) {
     runs::record_run(*engine, repo,
                      {.experiment = "e",
-                      .ref = to_text(commit),
+                      .commit = commit,
                       .metrics = {{.name = "accuracy", .value = accuracy}},
                       .owner = "dana"});
   };

@@ -34,7 +34,7 @@ class Reviews : public Promotions {
   void log_run(const CommitId& commit, double accuracy) {
     runs::record_run(*engine, repo,
                      {.experiment = "e",
-                      .ref = to_text(commit),
+                      .commit = commit,
                       .metrics = {{.name = "accuracy", .value = accuracy}},
                       .owner = "dana"});
   }

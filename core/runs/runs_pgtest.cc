@@ -150,37 +150,6 @@ TEST_F(Runs, AreRecordedOnceForAKey) {
   EXPECT_EQ(ids({}).size(), 3u);
 }
 
-TEST_F(Runs, AreRefusedForANameThatMayMeanAnotherCommit) {
-  engine.put(repo, "main", "data/less", "0");
-  const std::string meant = to_text(engine.commit(repo, "main").id);
-  engine.put(repo, "main", "data/more", "1");
-  engine.commit(repo, "main");
-  const auto record = [&](const std::string& ref) {
-    return reason_of(
-        [&] { record_run(*engine, repo, {.experiment = "e", .ref = ref, .owner = "ann"}); });
-  };
-  for (const size_t digits : {3, 4, 12, 63}) {
-    const std::string prefix = meant.substr(0, digits);
-    if (!(*engine).commits.find_by_prefix(branch::get_repository(*engine, repo).id, prefix))
-      continue;
-    EXPECT_EQ(record(prefix), "done") << digits;
-    engine.branch(repo, prefix, "main");
-    EXPECT_EQ(record(prefix), digits < branch::kAmbiguousDigitsMin ? "done" : "ref_ambiguous")
-        << digits;
-    EXPECT_EQ(record(prefix + "~0"),
-              digits < branch::kAmbiguousDigitsMin ? "done" : "ref_ambiguous");
-  }
-  const std::string tag = meant.substr(0, 10);
-  branch::create_tag(*engine, repo, TagName(tag), "main", /*force=*/false);
-  EXPECT_EQ(record(tag), "ref_ambiguous");
-  EXPECT_EQ(record(meant), "done") << "the whole id means the commit";
-  const std::string same = meant.substr(0, 20);
-  branch::create_tag(*engine, repo, TagName(same), meant, /*force=*/false);
-  EXPECT_EQ(record(same), "done") << "both are one commit";
-  engine.branch(repo, "abcdef", "main");
-  EXPECT_EQ(record("abcdef"), "done") << "no commit begins so";
-}
-
 TEST_F(Runs, AreRefusedWithTheirFault) {
   const auto refused = [&](const std::function<void(RunRecording&)>& spoil) {
     RunRecording given = recording("dogs", 1);
