@@ -1,6 +1,7 @@
 // Refs over REST: branches, commits, merges, diffs, dumps and pull requests.
 #include <gtest/gtest.h>
 
+#include "core/base/str_cat.h"
 #include "server/api/api_fixture.h"
 #include "server/api/json/commit.h"
 
@@ -217,7 +218,10 @@ TEST_F(ApiTest, MergesPullRequestsAndReportsMissingApprovals) {
   };
   expect_reason(merge(), 403, "approval_required");
   EXPECT_EQ(merge_directly().headers.get("X-Tarn-Error"), "approval_required");
-  EXPECT_EQ(send({.method = "POST", .path = pull + "/approvals"}).headers.get("X-Tarn-Error"),
+  EXPECT_EQ(send({.method = "POST",
+                  .path = pull + "/approvals",
+                  .body = str_cat(R"({"commit_id":")", std::string(64, '0'), "\"}")})
+                .headers.get("X-Tarn-Error"),
             "own_pull_request");
   expect_reason(send({.method = "DELETE", .path = pull + "/approvals"}), 404, "approval_not_found");
   EXPECT_EQ(get(pull + "/approvals").status, 200);

@@ -57,8 +57,9 @@ class Checkout:
 
 @pytest.fixture
 def checkout(cli, repo, tmp_path):
+    user = with_least_rights(cli, repo, tmp_path)  # before the policy, which trusts the user
     apply(cli, repo, tmp_path, POLICY)
-    return Checkout(with_least_rights(cli, repo, tmp_path), tmp_path / "checkout")
+    return Checkout(user, tmp_path / "checkout")
 
 
 def pipeline(repo):
