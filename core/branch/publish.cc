@@ -126,6 +126,7 @@ std::optional<Commit> build_and_publish(
     publication.drained = built->drained;
     publication.read = built->read;
     publication.user = ActingUser::name();
+    publication.makers = built->makers;
     publication.promotion = built->promotion;
     publication.clean = built->clean;
     std::optional<HookedChange> hooked;

@@ -47,6 +47,8 @@ struct BuiltCommit {
   /// The tree is the head's with staged changes: the right to change hook files was checked when
   /// they were staged.
   bool staged = false;
+  /// Names of users whose work is in the tree without their commits: squashed or picked.
+  std::vector<std::string> makers{};
   bool promotion = false;  ///< the one way to move a branch that a policy protects
   bool clean = false;      ///< the verb must find the branch clean (require_clean), or has
                            ///< compared what is staged with what it changes

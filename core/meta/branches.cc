@@ -203,7 +203,7 @@ constexpr db::Query kFence{"branches_fence_publication", R"sql(
 constexpr db::Query kPublish{"branches_publish_commit",
                              R"sql(
   SELECT publish_commit($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19,
-                        $20, $21, $22, $23, $24), )sql" TARN_COMMIT_POSITION,
+                        $20, $21, $22, $23, $24, $25), )sql" TARN_COMMIT_POSITION,
                              /*has_position=*/true};
 
 // Valid until the transaction ends: see refuse_gated_change in the schema.
@@ -509,6 +509,7 @@ PublishOutcome Branches::publish(int64_t writer, const BranchLease& lease, const
                                                      settings,
                                                      p.clean,
                                                      p.user,
+                                                     p.makers,
                                                      db::Bytes{p.changed_paths}};
     const db::Rows rows = p.within || p.promotion
                               ? publish_with_more(params, p)

@@ -42,7 +42,9 @@ struct Publication {
   NodeWriter::Pending nodes;
   /// The changed paths of the commit, as core/tree/changed_paths.h stores them; "" = not known.
   std::string changed_paths{};
-  std::string user{};      ///< the acting user, who may differ from the committer; "" = none
+  std::string user{};  ///< the acting user, who may differ from the committer; "" = none
+  /// Names of users whose work is in the commit without their commits.
+  std::vector<std::string> makers{};
   bool promotion = false;  ///< the one way to move a branch that a policy protects, and to obey
                            ///< no rule: any other is published under the lease's settings only
   bool clean = false;      ///< the branch must have been clean: no conditional write since

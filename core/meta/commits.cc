@@ -75,6 +75,9 @@ constexpr db::Query kSelectMakers{"commits_select_makers", R"sql(
   SELECT commit_id, made_by FROM commits
   WHERE repo_id = $1 AND commit_id = ANY ($2) AND made_by IS NOT NULL)sql"};
 
+constexpr db::Query kSelectAbsorbed{"commits_select_absorbed_makers", R"sql(
+  SELECT DISTINCT unnest(makers) FROM commits WHERE repo_id = $1 AND commit_id = ANY ($2))sql"};
+
 constexpr db::Query kSelectStored{"commits_select_stored", R"sql(
   SELECT commit_id, (extract(epoch FROM stored_at) * 1000)::bigint FROM commits
   WHERE repo_id = $1 AND commit_id = ANY ($2))sql"};
@@ -277,6 +280,15 @@ std::map<CommitId, std::string> Commits::makers(RepositoryId repository,
     out.emplace(commit_id_from_bytes(rows.bytes(row, Column::kCommitId)),
                 rows.text(row, Column::kMadeBy));
   }
+  return out;
+}
+
+std::set<std::string> Commits::absorbed_makers(RepositoryId repository,
+                                               std::span<const CommitId> ids) {
+  const db::Rows rows = pool_.run(
+      kSelectAbsorbed, {static_cast<int32_t>(repository), bytes_of(ids)}, db::Pool::Retry::kRead);
+  std::set<std::string> out;
+  for (size_t row = 0; row < rows.size(); ++row) out.emplace(rows.text(row, 0));
   return out;
 }
 

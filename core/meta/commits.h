@@ -38,6 +38,8 @@ class Commits {
   /// repository has it. Reads them all.
   std::optional<Commit> find_by_root(RepositoryId repository, const Hash128& hash);
   /// The users who made the commits, as far as known. One round trip.
+  /// Names of users whose work is in one of the commits without their commits.
+  std::set<std::string> absorbed_makers(RepositoryId repository, std::span<const CommitId> ids);
   std::map<CommitId, std::string> makers(RepositoryId repository, std::span<const CommitId> ids);
   /// The times when the commits were stored, by the database's clock.
   std::map<CommitId, Instant> stored(RepositoryId repository, std::span<const CommitId> ids);

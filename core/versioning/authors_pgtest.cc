@@ -177,7 +177,7 @@ TEST_F(Authors, PromoterIsAnAuthor) {
   EXPECT_EQ(promoted_with("ci", "exp-1"), kWaiting);
 }
 
-TEST_F(Authors, CherryPickHasItsPickerAsAuthor) {
+TEST_F(Authors, CherryPickHasItsPickerAndItsAuthors) {
   engine.branch(repo, "exp-1", "main");
   engine.branch(repo, "exp-2", "main");
   commit_as("mallory", "exp-1");
@@ -187,7 +187,34 @@ TEST_F(Authors, CherryPickHasItsPickerAsAuthor) {
   }
   commit_as("bob", "exp-2", "0.85");
   EXPECT_EQ(promoted_with("bob", "exp-2"), kWaiting);
-  EXPECT_EQ(promoted_with("mallory", "exp-2"), "promoted") << "both have looked at it";
+  EXPECT_EQ(promoted_with("mallory", "exp-2"), kWaiting) << "whose work it is";
+  EXPECT_EQ(promoted_with("olga", "exp-2"), "promoted");
+}
+
+TEST_F(Authors, SquashHasTheAuthorsOfWhatItBrings) {
+  engine.branch(repo, "side", "main");
+  engine.branch(repo, "exp-1", "main");
+  commit_as("mallory", "side");
+  {
+    const branch::ActingUser acting("bob");
+    MergeRequest squash;
+    squash.squash = true;
+    merge_into(*engine, repo, "side", BranchName("exp-1"), squash);
+  }
+  commit_as("bob", "exp-1", "0.85");
+  EXPECT_EQ(promoted_with("mallory", "exp-1"), kWaiting);
+  EXPECT_EQ(promoted_with("bob", "exp-1"), kWaiting);
+  // A squash of a squash.
+  engine.branch(repo, "exp-2", "main");
+  {
+    const branch::ActingUser acting("bob");
+    MergeRequest squash;
+    squash.squash = true;
+    merge_into(*engine, repo, "exp-1", BranchName("exp-2"), squash);
+  }
+  commit_as("bob", "exp-2", "0.87");
+  EXPECT_EQ(promoted_with("mallory", "exp-2"), kWaiting);
+  EXPECT_EQ(promoted_with("olga", "exp-2"), "promoted");
 }
 
 TEST_F(Authors, ImportHasItsStarterAsAuthor) {

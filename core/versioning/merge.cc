@@ -1,6 +1,7 @@
 #include "core/versioning/merge.h"
 
 #include <algorithm>
+#include <set>
 
 #include "core/base/error.h"
 #include "core/base/reasons.h"
@@ -16,6 +17,7 @@
 #include "core/meta/staging.h"
 #include "core/meta/writer.h"
 #include "core/tree/merge.h"
+#include "core/versioning/authors.h"
 
 namespace tarn::versioning {
 namespace {
@@ -174,6 +176,11 @@ class MergeAttempt {
     built.parents = {head.id};
     if (!request_.squash && !request_.paths && source_.id != head.id) {
       built.parents.push_back(source_.id);
+    }
+    // The commits of the source are not in the history of such a merge.
+    if (built.parents.size() == 1 && source_.id != head.id) {
+      const std::set<std::string> makers = authors_of(engine_, repository_.id, source_, head);
+      built.makers.assign(makers.begin(), makers.end());
     }
     built.read = base.read;
     built.read.push_back(source_.id);

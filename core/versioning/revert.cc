@@ -12,6 +12,7 @@
 #include "core/meta/commits.h"
 #include "core/metrics/metric.h"
 #include "core/tree/merge.h"
+#include "core/versioning/authors.h"
 
 namespace tarn::versioning {
 namespace {
@@ -22,6 +23,7 @@ struct Transplant {
   TreeRoot base;
   TreeRoot source;
   std::vector<CommitId> read;
+  std::vector<std::string> makers{};  ///< of the picked commit
   std::string committer;
   std::string message;
   Metadata metadata;
@@ -66,6 +68,7 @@ Commit transplant(branch::Engine& engine, const Repository& repository, const Br
         built.clean = true;
         built.parents = {hold.lease().head};
         built.read = change.read;
+        built.makers = change.makers;
         built.committer = change.committer;
         built.message = change.message;
         built.metadata = change.metadata;
@@ -159,6 +162,8 @@ Commit cherry_pick(branch::Engine& engine, const Repository& repository, const B
   }
   change.source = picked.root;
   change.read = {picked.id};
+  const std::set<std::string> makers = makers_of(engine, repository.id, std::span(&picked.id, 1));
+  change.makers.assign(makers.begin(), makers.end());
   change.base = parent_root(engine, repository, picked, number, change.read);
   change.committer = request.committer;
   change.message = request.overrides.message.value_or(picked.message);

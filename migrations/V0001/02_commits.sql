@@ -1,7 +1,7 @@
 -- Commits.
 
 -- One row is a commit. root_nid names its tree: NULL is the empty tree, and a negative number is that of the row in
--- commit_expiries which tells why the tree is gone. made_by, stored_at and changed_paths are no part of the commit's id.
+-- commit_expiries which tells why the tree is gone. made_by, makers, stored_at and changed_paths are no part of the commit's id.
 CREATE TABLE commits (
   repo_id       integer NOT NULL,
   commit_id     bytea NOT NULL,
@@ -16,6 +16,8 @@ CREATE TABLE commits (
   -- The user who made or recorded the commit, whatever committer it shows; NULL: nobody. It is a name, since a user who is
   -- deleted and created again must not approve what the earlier one made.
   made_by       text,
+  -- Users whose work is in the commit without their commits, which were squashed or cherry-picked; names, as made_by.
+  makers        text[] NOT NULL DEFAULT '{}',
   -- The time at which the commit was stored, which clients do not choose.
   stored_at     timestamptz NOT NULL DEFAULT clock_timestamp(),
   -- The paths that the commit changed, stored as core/tree/changed_paths.h describes; NULL: not known yet.

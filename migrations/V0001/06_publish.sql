@@ -74,7 +74,7 @@ CREATE FUNCTION publish_commit(
   p_nids bigint[], p_levels smallint[], p_hashes bytea[], p_bodies bytea[],
   p_commit bytea, p_generation bigint, p_parents bytea[], p_root_nid bigint, p_root_hash bytea,
   p_committer text, p_message text, p_metadata text[], p_created_ms bigint, p_settings bigint,
-  p_clean boolean, p_user text, p_changed_paths bytea)
+  p_clean boolean, p_user text, p_makers text[], p_changed_paths bytea)
 RETURNS smallint LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
   v_root bigint;
@@ -85,9 +85,9 @@ BEGIN
   INSERT INTO nodes (nid, repo_id, level, hash, body)
   SELECT n, p_repo, l, h, b FROM unnest(p_nids, p_levels, p_hashes, p_bodies) AS u(n, l, h, b);
   INSERT INTO commits (repo_id, commit_id, generation, parents, root_nid, root_hash, committer, message, metadata,
-                       created_ms, made_by, changed_paths)
+                       created_ms, made_by, makers, changed_paths)
   VALUES (p_repo, p_commit, p_generation, p_parents, p_root_nid, p_root_hash, p_committer, p_message, p_metadata,
-          p_created_ms, nullif(p_user, ''), nullif(p_changed_paths, ''))
+          p_created_ms, nullif(p_user, ''), p_makers, nullif(p_changed_paths, ''))
   ON CONFLICT DO NOTHING;
   -- Two branches may make the same commit: both then use the tree of the row that is there.
   SELECT root_nid INTO v_root FROM commits WHERE repo_id = p_repo AND commit_id = p_commit FOR KEY SHARE;
