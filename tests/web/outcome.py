@@ -20,8 +20,8 @@ class Outcome(clients.Rest):
     def status(self, address, /, **parameters):
         return self("GET", address, params=parameters).status_code
 
-    def repository(self, name):
-        return self.post("/repositories", {"name": name, "storage_namespace": f"local://{name}"})
+    def repository(self, name, **members):
+        return self.post("/repositories", {"name": name, "storage_namespace": f"local://{name}", **members})
 
     def branch(self, repository, name, source="main"):
         self.ask("POST", f"/repositories/{repository}/branches", json={"name": name, "source": source})

@@ -55,7 +55,7 @@ def hostile_repository(tarn):
     import outcome
 
     rest = outcome.Outcome(tarn)
-    rest.repository("hostile")
+    rest.repository("hostile", paths="any")
     for path, (data, content_type) in hostile.FILES.items():
         rest.upload("hostile", path, data, content_type=content_type)
     rest.commit("hostile", "<script>window.owned=true</script>", **{"<b>key</b>": "<img src=x onerror=window.owned=true>"})
