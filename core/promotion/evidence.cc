@@ -90,6 +90,19 @@ Json approvals_json(const GateCandidate& candidate) {
   return out;
 }
 
+Json tries_json(const GateCandidate& candidate) {
+  Json out = Json::array();
+  for (const EarlierTry& one : candidate.tries) {
+    out.push_back({{"promotion", one.promotion},
+                   {"ref", one.ref},
+                   {"commit", to_text(one.commit)},
+                   {"state", one.state},
+                   {"code", one.code},
+                   {"at", to_rfc3339(one.at)}});
+  }
+  return out;
+}
+
 Json unmeasured_json(const GateCandidate& candidate) {
   Json out = Json::array();
   for (const UnmeasuredValue& value : candidate.unmeasured) {
@@ -164,6 +177,7 @@ Json candidate_json(const RankedCandidate& judged) {
   out["dominated"] = judged.dominated;
   out["checks"] = checks_json(candidate);
   out["approvals"] = approvals_json(candidate);
+  out["tries"] = tries_json(candidate);
   out["warnings"] = judged.verdict.warnings;
   return out;
 }
@@ -252,6 +266,9 @@ std::string to_json(const Evidence& evidence) {
   out["policy"] = {{"version", evidence.policy_version},
                    {"digest", evidence.policy_digest},
                    {"text", evidence.policy_text}};
+  if (evidence.ancestor) out["policy"]["ancestor"] = to_text(*evidence.ancestor);
+  if (evidence.unchanged_since)
+    out["policy"]["unchanged_since"] = to_text(*evidence.unchanged_since);
   if (evidence.one_off) {
     out["policy"]["one_off"] = true;
     if (evidence.champion_facts != nullptr) {

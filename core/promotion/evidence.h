@@ -40,7 +40,9 @@ struct Evidence {
   std::string policy_text;
   std::string policy_digest;  ///< SHA-256, hex
   int64_t policy_version = 0;
-  bool one_off = false;  ///< the policy is that of the request's metrics
+  std::optional<CommitId> ancestor{};         ///< the commit of `require_ancestor`
+  std::optional<CommitId> unchanged_since{};  ///< the commit of `unchanged_since.ref`
+  bool one_off = false;                       ///< the policy is that of the request's metrics
   BranchName destination;
   CommitId destination_head;
   std::string alias;

@@ -82,6 +82,17 @@ struct ObjectFacts {
   bool complete = true;
 };
 
+/// An earlier promotion of a candidate that ended without success.
+struct EarlierTry {
+  std::string promotion;  ///< id
+  std::string ref;        ///< of its winner
+  CommitId commit;
+  std::string objects{};  ///< ObjectFacts::required_digest of the winner; "" = none
+  std::string state;
+  std::string code;
+  Instant at{};  ///< when it ended
+};
+
 /// A refusal that does not come from a rule of the policy.
 struct GateRefusal {
   std::string rule;  ///< "merge", "checks" or "candidates"
@@ -103,6 +114,8 @@ struct GateCandidate {
   bool has_ancestor = false;  ///< of `require_ancestor`, when the policy has one
   bool up_to_date = true;     ///< the destination's head is in its history
   ObjectFacts objects{};
+  std::vector<EarlierTry> tries{};        ///< the newest first
+  uint32_t recent_tries = 0;              ///< those in `attempts.per`
   std::vector<CheckResult> checks{};      ///< those of other commits do not count
   std::string review{};                   ///< what approvals consent to; "" in a dry run
   std::vector<GateApproval> approvals{};  ///< those of other reviews do not count

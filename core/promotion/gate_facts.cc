@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -316,6 +317,32 @@ std::optional<Commit> commit_of_policy(branch::Engine& engine, const Repository&
   }
 }
 
+/// Earlier tries of a candidate that its evidence lists.
+constexpr size_t kEarlierTriesShownMax = 100;
+
+/// Gives each candidate its earlier tries.
+void find_tries(branch::Engine& engine, const Repository& repository, const GatePolicy& policy,
+                const Commit& destination, std::vector<GateCandidate>& candidates) {
+  const std::vector<EarlierTry> tries =
+      PromotionStore(engine.pool, engine.clock).tries(repository.id, policy.destination);
+  if (tries.empty()) return;
+  const Instant since = engine.clock.now() - policy.attempts.per;
+  for (GateCandidate& candidate : candidates) {
+    const std::vector<CommitId> brought = branch::commits_without(
+        engine, repository.id, engine.commits.get(repository.id, candidate.facts.commit),
+        destination);
+    const std::set<CommitId> history(brought.begin(), brought.end());
+    const std::string& objects = candidate.objects.required_digest;
+    for (const EarlierTry& one : tries) {
+      if (one.ref != candidate.ref && one.commit != candidate.facts.commit &&
+          !history.contains(one.commit) && (objects.empty() || one.objects != objects))
+        continue;
+      if (one.at >= since) ++candidate.recent_tries;
+      if (candidate.tries.size() < kEarlierTriesShownMax) candidate.tries.push_back(one);
+    }
+  }
+}
+
 /// Missing webhooks are only warnings: they may be created after the policy.
 std::vector<std::string> webhooks_not_there(branch::Engine& engine, RepositoryId repository,
                                             const GatePolicy& policy) {
@@ -399,6 +426,7 @@ std::vector<GateCandidate> gate_candidates(branch::Engine& engine, const Reposit
     look_at_changes(policy.objects, replaced != nullptr, *brought, aliases, made.objects);
     look_at_ancestor(engine, policy, since, commit, made.objects);
   }
+  find_tries(engine, repository, policy, destination, out);
   return out;
 }
 

@@ -328,6 +328,8 @@ Judgement judge_once(branch::Engine& engine, const Repository& repository,
   evidence.policy_text = out.version.body->document;
   evidence.policy_digest = to_hex(out.version.body->digest);
   evidence.policy_version = out.version.version;
+  evidence.ancestor = out.version.body->ancestor;
+  evidence.unchanged_since = out.version.body->unchanged_since;
   evidence.one_off = !request.metrics.empty();
   evidence.destination = out.destination.name;
   evidence.destination_head = out.destination.head;
@@ -350,8 +352,12 @@ Judgement judge_once(branch::Engine& engine, const Repository& repository,
   out.commits.push_back(out.head.id);
   if (out.champion) out.commits.push_back(*out.champion);
   if (baseline) out.mentioned.push_back(baseline->facts.commit);
+  for (const auto& meant : {evidence.ancestor, evidence.unchanged_since}) {
+    if (meant) out.mentioned.push_back(*meant);
+  }
   for (const RankedCandidate& ranked : out.candidates) {
     for (const CheckResult& check : ranked.candidate.checks) out.mentioned.push_back(check.commit);
+    for (const EarlierTry& one : ranked.candidate.tries) out.mentioned.push_back(one.commit);
     for (const GateApproval& approval : ranked.candidate.approvals) {
       out.mentioned.push_back(approval.commit);
     }

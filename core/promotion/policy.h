@@ -23,6 +23,7 @@ constexpr size_t kPolicyNameBytesMax = 64;
 constexpr size_t kPolicyTextBytesMax = 255;
 constexpr size_t kPolicyGlobBytesMax = 255;
 constexpr uint32_t kGateApprovalsMax = 100;
+constexpr uint32_t kGateAttemptsMax = 100;
 constexpr std::chrono::days kPolicyTimeMax{365};
 
 enum class MetricGoal : uint8_t { kMax, kMin };
@@ -113,6 +114,14 @@ struct CheckRules {
   bool operator==(const CheckRules&) const = default;
 };
 
+/// Promotions of one candidate that may end without success. A try counts for a candidate of its
+/// ref, of a commit that contains its winner, or with the same required objects.
+struct AttemptRules {
+  uint32_t max = 0;                 ///< 0 = no limit
+  std::chrono::milliseconds per{};  ///< counted since
+  bool operator==(const AttemptRules&) const = default;
+};
+
 struct ApprovalRules {
   uint32_t count = 0;
   bool not_author = true;
@@ -174,6 +183,7 @@ struct GatePolicy {
   std::vector<TieBreak> tie_break{};
   ObjectRules objects{};
   CheckRules checks{};
+  AttemptRules attempts{};
   ApprovalRules approvals{};
   AfterPromotion after{};
 

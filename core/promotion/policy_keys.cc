@@ -7,7 +7,7 @@
 namespace tarn::promotion {
 namespace {
 
-constexpr std::array<PolicyKey, 56> kKeys{{
+constexpr std::array<PolicyKey, 59> kKeys{{
     {"name", "name", "", "The name of the policy; `tarn policy apply` takes it from here.",
      "dogs-champion"},
     {"destination", "branch", "",
@@ -108,6 +108,13 @@ constexpr std::array<PolicyKey, 56> kKeys{{
      "2h"},
     {"checks.on_commit", "`exact`", "exact", "A check is of one commit; there is no other value.",
      "exact"},
+    {"attempts", "map", "",
+     "Promotions of one candidate that may end without success; see `attempts.max`.", ""},
+    {"attempts.max", "number, 0 to 100", "0",
+     "How many promotions of the candidate's branch, of commits in its history, or of the same "
+     "required objects may have failed, been rejected or cancelled in `attempts.per`; 0: any.",
+     "3"},
+    {"attempts.per", "time", "7d", "The time that counts, up to now; at most 365 days.", "7d"},
     {"approvals", "map", "", "Approvals by people (`tarn promote approve`).", ""},
     {"approvals.count", "number, 0 to 100", "0", "How many users must approve the winner.", "1"},
     {"approvals.not_author", "true or false", "true",

@@ -20,6 +20,7 @@ namespace {
 constexpr std::string_view kReason = reason::kPolicyInvalid;
 constexpr std::string_view kUnchangedDefault = "_lakefs_actions/**";
 constexpr std::chrono::hours kCheckTimeoutDefault{1};
+constexpr std::chrono::days kAttemptsPerDefault{7};
 
 [[noreturn]] void throw_policy(std::string_view why) {
   throw Error(ErrorCode::kInvalidArgument, kReason, str_cat("policy: ", why));
@@ -96,6 +97,7 @@ class PolicyReader {
     if (const YamlNode* node = find(members, "objects")) read_objects(*node);
     policy_.checks.timeout = kCheckTimeoutDefault;
     if (const YamlNode* node = find(members, "checks")) read_checks(*node);
+    if (const YamlNode* node = find(members, "attempts")) read_attempts(*node);
     if (const YamlNode* node = find(members, "approvals")) read_approvals(*node);
     if (const YamlNode* node = find(members, "after")) read_after(*node);
     check_model_bytes(members);
@@ -436,6 +438,17 @@ class PolicyReader {
     }
     if (const YamlNode* commit = find(members, "on_commit"); commit && commit->text != "exact") {
       in_.expected(*commit, "checks.on_commit", "exact: a check is of one commit");
+    }
+  }
+
+  void read_attempts(const YamlNode& node) {
+    AttemptRules& rules = policy_.attempts;
+    const Members members = in_.members_of(node, "attempts", policy_keys_below("attempts"));
+    if (const YamlNode* max = find(members, "max"))
+      rules.max = in_.count_at(*max, "attempts.max", kGateAttemptsMax).value_or(0);
+    rules.per = kAttemptsPerDefault;
+    if (const YamlNode* per = find(members, "per")) {
+      rules.per = in_.time_at(*per, "attempts.per", kPolicyTimeMax).value_or(kAttemptsPerDefault);
     }
   }
 

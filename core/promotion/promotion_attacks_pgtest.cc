@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include "core/base/str_cat.h"
 #include "core/branch/aliases.h"
 #include "core/promotion/judgement.h"
 #include "core/promotion/promotions_fixture.h"
@@ -179,7 +180,11 @@ TEST_F(PromotionAttacks, RecreatedTagIsNotTheAncestor) {
   EXPECT_EQ(outcome(promote({"exp-old"})), "rejected gate_failed");
   branch::delete_tag(*engine, repo, TagName("dataset-v3"), false);
   branch::create_tag(*engine, repo, TagName("dataset-v3"), "exp-old~1", false);
-  EXPECT_EQ(outcome(promote({"exp-old"})), "rejected gate_failed");
+  const Promotion refused = promote({"exp-old"});
+  EXPECT_EQ(outcome(refused), "rejected gate_failed");
+  EXPECT_NE(refused.evidence.find(str_cat("\"ancestor\":\"", to_text(head("main")))),
+            std::string::npos)
+      << "what the tag meant: " << refused.evidence;
 }
 
 TEST_F(PromotionAttacks, AncestorInTheHistoryDoesNotExcuseChangedData) {

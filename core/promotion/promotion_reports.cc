@@ -64,6 +64,15 @@ constexpr db::Query kSelectApprovals{"promotions_select_approvals", R"sql(
     JOIN promotion_reviews r ON r.repo_id = a.repo_id AND r.promotion_id = a.promotion_id AND r.digest = a.review
   WHERE a.repo_id = $1 AND a.promotion_id = $2 ORDER BY a.user_name, a.user_id)sql"};
 
+// Index promotions_ended: by time, since ids fall with it.
+constexpr db::Query kSelectTries{"promotions_select_tries", R"sql(
+  SELECT promotion_id, winner_ref, winner, coalesce(nullif(review, '')::jsonb #>> '{objects,digest}', ''), state, code,
+    updated_ms
+  FROM promotions
+  WHERE repo_id = $1 AND destination = $2 AND winner IS NOT NULL AND undoes IS NULL
+    AND state IN ('rejected', 'failed', 'cancelled')
+  ORDER BY promotion_id LIMIT $3)sql"};
+
 constexpr db::Query kSelectReview{"promotions_select_review", R"sql(
   SELECT document FROM promotion_reviews WHERE repo_id = $1 AND promotion_id = $2 AND digest = $3)sql"};
 
@@ -201,6 +210,27 @@ std::vector<PromotionCheck> PromotionStore::reports(RepositoryId repository,
 std::vector<PromotionCheck> PromotionStore::checks(RepositoryId repository, std::string_view id) {
   return checks_from(
       pool_.run(kSelectChecks, {static_cast<int32_t>(repository), id}, db::Pool::Retry::kRead));
+}
+
+std::vector<EarlierTry> PromotionStore::tries(RepositoryId repository,
+                                              const BranchName& destination) {
+  struct Column {
+    enum : int { kPromotionId, kWinnerRef, kWinner, kObjects, kState, kCode, kUpdatedMs };
+  };
+  const db::Rows rows =
+      pool_.run(kSelectTries, {static_cast<int32_t>(repository), destination.str(), kTriesMax},
+                db::Pool::Retry::kRead);
+  std::vector<EarlierTry> out;
+  for (size_t row = 0; row < rows.size(); ++row) {
+    out.push_back({.promotion = std::string(rows.text(row, Column::kPromotionId)),
+                   .ref = std::string(rows.text(row, Column::kWinnerRef)),
+                   .commit = commit_id_from_bytes(rows.bytes(row, Column::kWinner)),
+                   .objects = std::string(rows.text(row, Column::kObjects)),
+                   .state = std::string(rows.text(row, Column::kState)),
+                   .code = std::string(rows.text(row, Column::kCode)),
+                   .at = from_millis(rows.integer(row, Column::kUpdatedMs))});
+  }
+  return out;
 }
 
 std::map<CommitId, std::string> PromotionStore::rejections(RepositoryId repository,

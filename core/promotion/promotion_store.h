@@ -63,6 +63,11 @@ class PromotionStore {
   std::vector<Promotion> promoted(RepositoryId repository, std::string_view alias, int64_t limit,
                                   bool standing_only = false);
 
+  /// Promotions to the branch that had a winner and ended without success, the latest kTriesMax of
+  /// them; no rollbacks.
+  std::vector<EarlierTry> tries(RepositoryId repository, const BranchName& destination);
+  static constexpr int64_t kTriesMax = 1000;
+
   /// For those of the commits that a user rejected: who, when and why, as text.
   std::map<CommitId, std::string> rejections(RepositoryId repository,
                                              std::span<const CommitId> commits);

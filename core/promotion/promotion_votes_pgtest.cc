@@ -189,6 +189,36 @@ TEST_F(PromotionVotes, FailureIsRememberedInLaterPromotions) {
       << "the earlier try is in the evidence";
 }
 
+TEST_F(PromotionVotes, TriesAreLimitedAndListed) {
+  apply_policy(std::string(kPolicy) +
+               "checks: {required: [bench], timeout: 2h}\nattempts: {max: 2, per: 7d}\n"
+               "objects: {required: ['artifacts/**']}\n");
+  const auto fail = [&](const std::string& branch) {
+    const std::string id = create(request_of({branch}));
+    work();
+    return report(id, check(head(branch), CheckStatus::kFailure, "bench"));
+  };
+  candidate("exp-a", "0.9");
+  EXPECT_EQ(fail("exp-a"), "rejected gate_failed");
+  train("exp-a", "0.91");
+  EXPECT_EQ(fail("exp-a"), "rejected gate_failed");
+  train("exp-a", "0.92");
+  const Promotion third = promote({"exp-a"});
+  EXPECT_EQ(outcome(third), "rejected gate_failed") << "the same branch";
+  EXPECT_NE(third.evidence.find("too_many_attempts"), std::string::npos) << third.evidence;
+  engine.branch(repo, "exp-b", "exp-a");
+  train("exp-b", "0.93");
+  EXPECT_NE(promote({"exp-b"}).evidence.find("too_many_attempts"), std::string::npos)
+      << "a branch of its commits";
+  EXPECT_NE(third.evidence.find("\"tries\":[{\"promotion\""), std::string::npos);
+  candidate("exp-new", "0.94");
+  EXPECT_EQ(outcome(promote({"exp-new"})), "gates_running check_pending") << "another work";
+  engine.pool.run({"test_age", "UPDATE promotions SET updated_ms = updated_ms - 8 * 86400000"}, {},
+                  db::Pool::Retry::kWrite);
+  train("exp-a", "0.95");
+  EXPECT_EQ(outcome(promote({"exp-a"})), "gates_running check_pending") << "the time is over";
+}
+
 TEST_F(PromotionVotes, AnotherModelIsCheckedAnew) {
   apply_policy(std::string(kPolicy) +
                "checks: {required: [bench], timeout: 2h}\nobjects: {required: ['artifacts/**']}\n");

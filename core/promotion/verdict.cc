@@ -91,6 +91,7 @@ class RuleEvaluation {
     for (const MetricRule& rule : policy_.metrics) judge_metric(rule);
     judge_objects();
     for (const std::string& name : policy_.checks.required) judge_check(name);
+    judge_attempts();
     judge_approvals();
     if (const auto& refusal = candidate_.refusal)
       fail(refusal->rule, refusal->code, refusal->reason);
@@ -359,6 +360,13 @@ class RuleEvaluation {
         return fail(id, "check_failed",
                     str_cat(name, " failed", check->url.empty() ? "" : ": ", check->url));
     }
+  }
+
+  void judge_attempts() {
+    if (policy_.attempts.max == 0) return;
+    judge_bound("attempts", candidate_.recent_tries < policy_.attempts.max, "too_many_attempts",
+                str_cat(candidate_.recent_tries, " of ", policy_.attempts.max,
+                        " tries were used; the evidence lists them"));
   }
 
   void judge_approvals() {

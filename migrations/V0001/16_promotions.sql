@@ -49,6 +49,9 @@ CREATE INDEX promotions_latest ON promotions (repo_id, destination, updated_ms) 
 CREATE UNIQUE INDEX promotions_by_key ON promotions (repo_id, actor, request_key) WHERE request_key IS NOT NULL;
 -- The index finds commits that somebody rejected.
 CREATE INDEX promotions_rejected ON promotions (repo_id, winner) WHERE state = 'rejected' AND code = 'rejected';
+-- The index finds earlier tries of a candidate.
+CREATE INDEX promotions_ended ON promotions (repo_id, destination, promotion_id)
+  WHERE winner IS NOT NULL AND undoes IS NULL AND state IN ('rejected', 'failed', 'cancelled');
 CREATE TRIGGER promotions_in_repository BEFORE INSERT ON promotions FOR EACH ROW EXECUTE FUNCTION require_repository();
 
 -- One row is a step of a promotion, in order.
