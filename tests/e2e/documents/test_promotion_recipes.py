@@ -6,6 +6,7 @@ import os
 import re
 import shlex
 import subprocess
+import time
 
 import command
 import pytest
@@ -69,6 +70,15 @@ def ended(cli, id, status=0):
     return cli.run("promote", "wait", id, "--timeout", "60s", "-o", "json", status=status)
 
 
+def wait_for_champion(cli, id):
+    """Until the promotion is judged against the present champion, so that an approval is of that."""
+    champion = cli.json("alias", "log", "champion")["items"][0]["to_commit_id"]
+    deadline = time.monotonic() + 60
+    while cli.json("promote", "show", id)["review"]["champion"]["commit"] != champion:
+        assert time.monotonic() < deadline
+        time.sleep(0.1)
+
+
 @pytest.fixture
 def two_waiting(cli, repo, tmp_path, reviewer):
     """Two candidates that changed the model and one more file each; both wait for an approval; the first is promoted."""
@@ -82,6 +92,7 @@ def two_waiting(cli, repo, tmp_path, reviewer):
     reviewer.run("promote", "wait", first, "--timeout", "3s", status=12)
     reviewer.approve(first)
     ended(cli, first)
+    wait_for_champion(cli, second)
     reviewer.approve(second, status=6)
     refused = ended(cli, second, status=6).talk
     return json.loads(refused.splitlines()[-1])["message"]
