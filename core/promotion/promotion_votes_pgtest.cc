@@ -44,6 +44,17 @@ class PromotionVotes : public Promotions {
     if (p95 > 0) out.metrics["p95"] = p95;
     return out;
   }
+  /// A promotion of a new branch whose required check has failed.
+  std::string fail_bench(const std::string& branch) {
+    apply_policy(
+        std::string(kPolicy) +
+        "checks: {required: [bench], timeout: 2h}\nobjects: {required: ['artifacts/**']}\n");
+    const CommitId commit = candidate(branch, "0.9");
+    const std::string id = create(request_of({branch}));
+    work();
+    EXPECT_EQ(report(id, check(commit, CheckStatus::kFailure, "bench")), "rejected gate_failed");
+    return id;
+  }
   std::string report(const std::string& id, const PromotionCheck& check) {
     report_check(*engine, repo, id, check);
     work();
@@ -155,12 +166,8 @@ TEST_F(PromotionVotes, AnotherReporterCannotSupersedeAFailure) {
 
 /// Each try once succeeded where the failure had been forgotten.
 TEST_F(PromotionVotes, FailureIsRememberedInLaterPromotions) {
-  apply_policy(std::string(kPolicy) +
-               "checks: {required: [bench], timeout: 2h}\nobjects: {required: ['artifacts/**']}\n");
-  const CommitId commit = candidate("exp-a", "0.9");
-  const std::string first = create(request_of({"exp-a"}));
-  work();
-  EXPECT_EQ(report(first, check(commit, CheckStatus::kFailure, "bench")), "rejected gate_failed");
+  const std::string first = fail_bench("exp-a");
+  const CommitId commit = head("exp-a");
   EXPECT_EQ(outcome(promote({"exp-a"})), "rejected gate_failed") << "the same commit again";
   engine.branch(repo, "exp-again", to_text(commit));
   EXPECT_EQ(outcome(promote({"exp-again"})), "rejected gate_failed") << "under another name";
@@ -219,13 +226,8 @@ TEST_F(PromotionVotes, TriesAreLimitedAndListed) {
   EXPECT_EQ(outcome(promote({"exp-a"})), "gates_running check_pending") << "the time is over";
 }
 
-TEST_F(PromotionVotes, AnotherModelIsCheckedAnew) {
-  apply_policy(std::string(kPolicy) +
-               "checks: {required: [bench], timeout: 2h}\nobjects: {required: ['artifacts/**']}\n");
-  const CommitId commit = candidate("exp-a", "0.9");
-  const std::string first = create(request_of({"exp-a"}));
-  work();
-  EXPECT_EQ(report(first, check(commit, CheckStatus::kFailure, "bench")), "rejected gate_failed");
+TEST_F(PromotionVotes, AnotherModelIsCheckedAgain) {
+  fail_bench("exp-a");
   train("exp-a", "0.91");
   EXPECT_EQ(outcome(promote({"exp-a"})), "gates_running check_pending");
 }

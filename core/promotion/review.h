@@ -3,7 +3,7 @@
 // An approver is shown a table: which commit of which candidate, its values beside the champion's,
 // the policy, the method, the required objects. The review is that table as JSON in a fixed order
 // of members, so that equal reviews are equal texts. Its SHA-256 is the digest that the approver
-// sends back. Every judgement writes the review anew. An approval counts while the review that it
+// sends back. Every judgement writes a new review. An approval counts while the review that it
 // names and the one of the judgement are the same text; otherwise the difference says what changed.
 #pragma once
 

@@ -118,7 +118,7 @@ TEST_F(Authors, AreThoseOfWhatARollbackTookBackToo) {
   approve_shown(back, "olga");
   work();
   ASSERT_EQ(outcome(promotion::get_promotion(*engine, repo, back)), "promoted");
-  // Its commits are in the history of main by now, and its changes are not.
+  // The history of main keeps the commits; the tree of main lost their changes.
   EXPECT_EQ(promoted_with("mallory", "exp-1"), kWaiting);
   EXPECT_EQ(promoted_with("olga", "exp-1"), "promoted");
 }
@@ -192,26 +192,22 @@ TEST_F(Authors, CherryPickHasItsPickerAndItsAuthors) {
 }
 
 TEST_F(Authors, SquashHasTheAuthorsOfWhatItBrings) {
+  const auto squash = [&](const std::string& source, const std::string& destination) {
+    const branch::ActingUser acting("bob");
+    MergeRequest request;
+    request.squash = true;
+    merge_into(*engine, repo, source, BranchName(destination), request);
+  };
   engine.branch(repo, "side", "main");
   engine.branch(repo, "exp-1", "main");
   commit_as("mallory", "side");
-  {
-    const branch::ActingUser acting("bob");
-    MergeRequest squash;
-    squash.squash = true;
-    merge_into(*engine, repo, "side", BranchName("exp-1"), squash);
-  }
+  squash("side", "exp-1");
   commit_as("bob", "exp-1", "0.85");
   EXPECT_EQ(promoted_with("mallory", "exp-1"), kWaiting);
   EXPECT_EQ(promoted_with("bob", "exp-1"), kWaiting);
   // A squash of a squash.
   engine.branch(repo, "exp-2", "main");
-  {
-    const branch::ActingUser acting("bob");
-    MergeRequest squash;
-    squash.squash = true;
-    merge_into(*engine, repo, "exp-1", BranchName("exp-2"), squash);
-  }
+  squash("exp-1", "exp-2");
   commit_as("bob", "exp-2", "0.87");
   EXPECT_EQ(promoted_with("mallory", "exp-2"), kWaiting);
   EXPECT_EQ(promoted_with("olga", "exp-2"), "promoted");
