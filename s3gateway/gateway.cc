@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "core/auth/authenticator.h"
+#include "core/base/acting_user.h"
 #include "core/base/digest.h"
 #include "core/base/encoding.h"
 #include "core/base/fault.h"
@@ -143,7 +144,7 @@ http::Response answer(const S3Context& context, http::Request& request,
     check_amz_headers(request.headers, record.operation,
                       request.method == "GET" || request.method == "HEAD");
   }
-  const branch::ActingUser user(call.caller.user.name, request.peer);
+  const ActingUser user(call.caller.user.name, request.peer);
   const MemoryScope memory(call.caller.user.name);
   http::Response response = std::visit([&](const auto& e) { return run(call, e); }, endpoint);
   confirm_public(call, endpoint);

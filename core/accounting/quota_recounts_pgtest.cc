@@ -5,13 +5,12 @@
 #include <gtest/gtest.h>
 
 #include "core/accounting/quotas_fixture.h"
+#include "core/base/acting_user.h"
 #include "core/base/str_cat.h"
 #include "core/branch/hooks.h"
 
 namespace tarn::accounting {
 namespace {
-
-using branch::ActingUser;
 
 constexpr db::Query kSetByHand{"test_set_quota", "UPDATE quotas SET bytes = $1, objects = $2"};
 

@@ -11,6 +11,7 @@
 #include <gtest/gtest.h>
 
 #include "core/accounting/quotas_fixture.h"
+#include "core/base/acting_user.h"
 #include "core/base/digest.h"
 #include "core/base/encoding.h"
 #include "core/base/str_cat.h"
@@ -21,7 +22,6 @@
 namespace tarn::accounting {
 namespace {
 
-using branch::ActingUser;
 using testing::reason_of;
 using testing::TestEngine;
 using testing::TestRepository;

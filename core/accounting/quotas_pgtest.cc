@@ -12,6 +12,7 @@
 
 #include "core/accounting/quotas_fixture.h"
 #include "core/accounting/stored_usage.h"
+#include "core/base/acting_user.h"
 #include "core/base/digest.h"
 #include "core/base/encoding.h"
 #include "core/base/str_cat.h"
@@ -30,7 +31,6 @@
 namespace tarn::accounting {
 namespace {
 
-using branch::ActingUser;
 using testing::reason_of;
 using testing::TestEngine;
 using testing::TestRepository;

@@ -7,6 +7,7 @@
 
 #include "core/actions/condition.h"
 #include "core/actions/runner.h"
+#include "core/base/acting_user.h"
 #include "core/base/cancellation.h"
 #include "core/base/error.h"
 #include "core/base/reasons.h"
@@ -76,7 +77,7 @@ void Execution::stop() {
 
 void Execution::run_jobs(std::stop_token stop, HookNesting nesting) {
   const CancellationScope cancellable(stop);
-  const branch::ActingUser user(options_.context.user);
+  const ActingUser user(options_.context.user);
   const NestedHooks inside(nesting);
   for (;;) {
     size_t index = 0;

@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "core/actions/hooks_fixture.h"
+#include "core/base/acting_user.h"
 
 namespace tarn::actions {
 namespace {
@@ -49,7 +50,7 @@ TEST_F(Hooks, OneUserDoesNotBlockHooksOfAnother) {
   run_all();
   receiver.forget();
   {
-    const branch::ActingUser ann("ann");
+    const ActingUser ann("ann");
     for (int i = 0; i < 6; ++i) {
       engine.put(repo, "main", "k", std::to_string(i));
       engine.commit(repo, "main");
@@ -76,7 +77,7 @@ TEST_F(Hooks, OneUserDoesNotBlockHooksOfAnother) {
   std::this_thread::sleep_for(100ms);
   EXPECT_EQ(receiver.paths(), "/ann /ann /ann") << "a worker is left to others";
   {
-    const branch::ActingUser bob("bob");
+    const ActingUser bob("bob");
     engine.commit(repo, "bobs");
   }
   await(branch::kHookWorkers);

@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "core/actions/hooks_fixture.h"
+#include "core/base/acting_user.h"
 #include "core/branch/refs.h"
 #include "core/events/hook_runs.h"
 #include "core/versioning/merge.h"
@@ -48,7 +49,7 @@ TEST_F(Hooks, RefuseACommitAndNothingChanges) {
 TEST_F(Hooks, EventsHaveTheDocumentedContent) {
   put_action("main", "a.yaml",
              action("told", "pre-commit: , post-commit: ", webhook("one", "/one")));
-  branch::ActingUser user("ada");
+  ActingUser user("ada");
   versioning::CommitRequest request;
   request.committer = "Ada";
   request.message = "why";

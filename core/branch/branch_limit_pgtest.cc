@@ -4,6 +4,7 @@
 #include <thread>
 #include <vector>
 
+#include "core/base/acting_user.h"
 #include "core/branch/hooks.h"
 #include "tests/support/repository_test.h"
 

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "core/base/acting_user.h"
 #include "core/base/error.h"
 #include "core/base/reasons.h"
 #include "core/base/str_cat.h"

@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "core/base/acting_user.h"
 #include "core/branch/engine.h"
 #include "core/model/names.h"
 #include "core/model/repository.h"

@@ -1,6 +1,7 @@
 // Tests of the permission to change action files, by every verb that changes paths of a branch.
 #include <gtest/gtest.h>
 
+#include "core/base/acting_user.h"
 #include "core/branch/branch_hold.h"
 #include "core/branch/hooks.h"
 #include "core/branch/refs.h"

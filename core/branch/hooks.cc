@@ -4,6 +4,7 @@
 #include <map>
 #include <utility>
 
+#include "core/base/acting_user.h"
 #include "core/base/error.h"
 #include "core/base/reasons.h"
 #include "core/base/str_cat.h"
@@ -12,16 +13,6 @@
 
 namespace tarn::branch {
 namespace {
-
-std::string& acting() {
-  thread_local std::string name;
-  return name;
-}
-
-std::string& acting_from() {
-  thread_local std::string address;
-  return address;
-}
 
 bool is_action_file(std::string_view key) {
   return key.size() > kActionFilesPrefix.size() && key.starts_with(kActionFilesPrefix) &&
@@ -34,16 +25,6 @@ bool is_action_file(std::string_view key) {
 }
 
 }  // namespace
-
-ActingUser::ActingUser(std::string name, std::string address)
-    : outer_(std::exchange(acting(), std::move(name))),
-      outer_address_(std::exchange(acting_from(), std::move(address))) {}
-ActingUser::~ActingUser() {
-  acting() = std::move(outer_);
-  acting_from() = std::move(outer_address_);
-}
-const std::string& ActingUser::name() { return acting(); }
-const std::string& ActingUser::address() { return acting_from(); }
 
 std::vector<ActionEntry> action_files_of(Engine& engine, const TreeRoot& root) {
   std::vector<ActionEntry> out;

@@ -26,24 +26,6 @@ constexpr uint32_t kHookWorkers = 4;
 /// Action files that one ref may have.
 constexpr size_t kActionFilesMax = 500;
 
-/// The user on whose behalf this thread works: hooks call back as that user. Scopes nest; without
-/// one there is no user. One thread.
-class ActingUser {
- public:
-  /// `address`: the IP of the user's request; "" = unknown, for work that an earlier request
-  /// started.
-  explicit ActingUser(std::string name, std::string address = {});
-  ~ActingUser();
-  ActingUser(const ActingUser&) = delete;
-  ActingUser& operator=(const ActingUser&) = delete;
-  static const std::string& name();
-  static const std::string& address();
-
- private:
-  std::string outer_;
-  std::string outer_address_;
-};
-
 /// An event, as hooks receive it. Empty members are left out.
 struct HookContext {
   HookEvent event{};

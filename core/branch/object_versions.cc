@@ -1,5 +1,6 @@
 #include "core/branch/object_versions.h"
 
+#include "core/base/acting_user.h"
 #include "core/base/error.h"
 #include "core/base/reasons.h"
 #include "core/base/str_cat.h"
@@ -27,7 +28,8 @@ ObjectVersion version_from(meta::ObjectVersionRow row) {
           .id = row.version,
           .entry = std::move(row.entry),
           .latest = false,
-          .created = row.created};
+          .created = row.created,
+          .makers = std::move(row.makers)};
 }
 
 /// The state of a key on which a removal is based.
@@ -88,6 +90,10 @@ class Removal {
     // If a null version is shown, the branch's state does not change, but it must still be the
     // same: the state and the row were not read at the same moment.
     if (!removed->latest) restored = at_.visible;
+    const CopiedWork work(below < at_.newest.size()
+                              ? std::set<std::string>(at_.newest[below].makers.begin(),
+                                                      at_.newest[below].makers.end())
+                              : std::set<std::string>());
     try {
       return engine_.staging.stage_if_within(
           seen_, key_, restored, [&](db::Connection& connection) {

@@ -25,6 +25,7 @@ struct ObjectVersion {
   std::optional<Entry> entry{};   ///< absent: a delete marker
   bool latest = false;            ///< the branch shows it
   Instant created{};
+  std::vector<std::string> makers{};  ///< users whose work it is; empty: its commit tells
 };
 
 /// The version that `visible` is, which the branch shows at the key; nullopt: the null version, or

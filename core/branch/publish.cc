@@ -20,6 +20,7 @@
 
 #include <algorithm>
 
+#include "core/base/acting_user.h"
 #include "core/base/error.h"
 #include "core/base/reasons.h"
 #include "core/branch/change_index.h"

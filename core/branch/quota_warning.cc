@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "core/base/acting_user.h"
 #include "core/base/str_cat.h"
 #include "core/branch/hooks.h"
 #include "core/quotas/quotas.h"

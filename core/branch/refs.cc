@@ -1,5 +1,6 @@
 #include "core/branch/refs.h"
 
+#include "core/base/acting_user.h"
 #include "core/base/error.h"
 #include "core/base/log.h"
 #include "core/base/reasons.h"

@@ -2,6 +2,7 @@
 
 #include <charconv>
 
+#include "core/base/acting_user.h"
 #include "core/base/digest.h"
 #include "core/base/error.h"
 #include "core/base/reasons.h"

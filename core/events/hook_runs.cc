@@ -1,5 +1,6 @@
 #include "core/events/hook_runs.h"
 
+#include "core/base/acting_user.h"
 #include "core/base/error.h"
 #include "core/base/reasons.h"
 #include "core/base/str_cat.h"
@@ -63,7 +64,7 @@ Prepared prepare(branch::Engine& engine, const Repository& repository, const Han
   context.committer = at.commit.committer;
   context.metadata = at.commit.metadata;
   context.time = engine.clock.now();
-  context.user = branch::ActingUser::name();
+  context.user = ActingUser::name();
   out.files.ref = at.staged ? given.ref : id;
   out.files.files = files_at(engine, repository, out.files.ref);
   if (is_about_tag(given.event)) {

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include "core/base/acting_user.h"
 #include "core/branch/aliases.h"
 #include "core/branch/hooks.h"
 #include "core/branch/repositories.h"
@@ -146,7 +147,7 @@ TEST_F(WebhookEvents, OfTheDeletionOutliveTheRepository) {
     listen(gone, {"*"});
     engine.branch(gone, "dev", "main");
     {
-      const branch::ActingUser mallory("mallory");
+      const ActingUser mallory("mallory");
       branch::delete_repository(*engine, gone.name, {.force = false, .grace = grace});
     }
     const auto claimed = outbox.claim(10, 10, std::chrono::seconds{60});

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/base/acting_user.h"
 #include "core/branch/hooks.h"
 #include "core/db/connection.h"
 #include "core/gc/collection.h"
@@ -94,7 +95,7 @@ class CollectionTest : public ::testing::Test {
     for (const QuotaScope& scope : {limited.repository, limited.user}) {
       (*engine).quotas.set(scope, {.bytes = {{}, 1000}});
     }
-    const branch::ActingUser ann("ann");
+    const ActingUser ann("ann");
     engine.put(repo, "main", "a", "first");
     engine.put(repo, "main", "a", "second");
     return limited;

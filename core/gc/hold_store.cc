@@ -53,7 +53,7 @@ void Holds::insert(RepositoryId repository, const Hold& hold, const Commit& made
       throw Error(ErrorCode::kUnavailable, reason::kWriterLost,
                   "holding a path: the server lost its registration in the database, try again");
     }
-    meta::Commits::insert(connection, repository, made, hold.actor);
+    meta::Commits::insert(connection, repository, made, {hold.actor});
     lock_commit(connection, repository, made.id);
     insert_row(connection, repository, hold);
   });

@@ -3,6 +3,7 @@
 #include <charconv>
 #include <chrono>
 
+#include "core/base/acting_user.h"
 #include "core/base/error.h"
 #include "core/base/lease.h"
 #include "core/base/log.h"
@@ -307,7 +308,7 @@ std::string start_import(branch::Engine& engine, const Repository& repository,
   const Branch target = check_import(engine, repository, branch, request);
   const std::string spec = encode_import_request(request);
   const std::string id = engine.jobs.create(kKind, repository.id, target.id, spec,
-                                            branch::ActingUser::name(), idempotency_key);
+                                            ActingUser::name(), idempotency_key);
   if (!idempotency_key.empty()) {
     const auto job = engine.jobs.find(id);
     if (job && job->spec != spec) {
@@ -419,7 +420,7 @@ bool run_one_import(branch::Engine& engine, std::stop_token stop, OwnerTurns& tu
       // Retries from the last checkpoint, unless another process has taken the lease.
       if (attempt > 1) job = engine.jobs.find(job->id);
       if (job && job->state == jobs::JobState::kRunning) {
-        const branch::ActingUser user(job->owner);
+        const ActingUser user(job->owner);
         ImportRun(engine, *job, owner, stop).run();
       }
       return true;

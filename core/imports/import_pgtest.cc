@@ -2,6 +2,7 @@
 #include <stop_token>
 #include <thread>
 
+#include "core/base/acting_user.h"
 #include "core/base/error.h"
 #include "core/branch/hooks.h"
 #include "core/branch/repositories.h"
@@ -396,7 +397,7 @@ TEST_F(Import, AnIdempotencyKeyNamesOneImport) {
   } catch (const Error& error) {
     EXPECT_EQ(error.reason(), "idempotency_key_reused");
   }
-  const branch::ActingUser another("somebody else");
+  const ActingUser another("somebody else");
   EXPECT_NE(start(request, "nightly"), id) << "keys of users are their own";
 }
 

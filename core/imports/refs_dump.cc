@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/base/acting_user.h"
 #include "core/base/digest.h"
 #include "core/base/encoding.h"
 #include "core/base/error.h"
@@ -242,7 +243,8 @@ class RestoreRun {
 
   /// Returns false if the rules have changed.
   bool publish(int64_t settings_version) {
-    const std::map<CommitId, std::string> makers = engine_.commits.makers(source_.id, order_);
+    const std::map<CommitId, meta::CommitMakers> makers =
+        engine_.commits.makers(source_.id, order_);
     return engine_.pool.transaction([&](db::Connection& connection) {
       const auto locked = RefsDumpStore::lock(connection, target_.id, engine_.writer.id());
       if (!locked) {
@@ -261,9 +263,7 @@ class RestoreRun {
                     "that no ref of it leads to any more; dump its refs again");
       }
       for (const CommitId& id : order_) {
-        const auto maker = makers.find(id);
-        meta::Commits::insert(connection, target_.id, made_.at(id),
-                              maker == makers.end() ? std::string_view() : maker->second);
+        meta::Commits::insert(connection, target_.id, made_.at(id), makers.at(id));
       }
       for (const DumpedRef& ref : refs_) {
         insert(connection, ref, made_.at(ref.commit).id);
@@ -425,7 +425,7 @@ bool run_one_refs_task(branch::Engine& engine, std::stop_token stop) {
   if (!job) job = engine.jobs.take(kRestoreKind, owner, lease_time());
   if (!job) return false;
   try {
-    const branch::ActingUser user(job->owner);
+    const ActingUser user(job->owner);
     run_task(engine, *job, owner, stop);
   } catch (const DumpStopped&) {
     // Another process starts the job again.

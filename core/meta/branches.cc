@@ -1,5 +1,6 @@
 #include "core/meta/branches.h"
 
+#include "core/base/acting_user.h"
 #include "core/base/log.h"
 #include "core/base/reasons.h"
 #include "core/meta/commit_column.h"
@@ -159,6 +160,8 @@ constexpr db::Query kRotateForRange{"branches_rotate_for_range", R"sql(
 
 constexpr db::Query kInsertRange{"branches_insert_range", R"sql(
   INSERT INTO staging_ranges (token, lo, hi, kind) VALUES ($1, $2, $3, $4))sql"};
+
+constexpr db::Query kNoteMakers{"branches_note_makers", "SELECT note_staging_makers($1, $2)"};
 
 constexpr db::Query kDelete{"branches_delete_row",
                             R"sql(
@@ -454,6 +457,10 @@ bool Branches::add_range(BranchId branch, const BranchLease& lease, std::string_
         end.empty() ? std::nullopt : std::optional<db::Bytes>(db::Bytes{end});
     connection.run(kInsertRange,
                    {rows.integer(0, 0), db::Bytes{begin}, hi, static_cast<int16_t>(kind)});
+    // A reset brings nothing of the user's.
+    if (kind == RangeKind::kDelete) {
+      connection.run(kNoteMakers, {rows.integer(0, 0), ActingUser::makers()});
+    }
     return true;
   });
 }

@@ -72,11 +72,7 @@ constexpr db::Query kSelectByRoot{"commits_select_by_root", "SELECT " TARN_COMMI
   FROM commits c WHERE c.repo_id = $1 AND c.root_hash = $2 ORDER BY coalesce(c.root_nid, 0) < 0 LIMIT 1)sql"};
 
 constexpr db::Query kSelectMakers{"commits_select_makers", R"sql(
-  SELECT commit_id, made_by FROM commits
-  WHERE repo_id = $1 AND commit_id = ANY ($2) AND made_by IS NOT NULL)sql"};
-
-constexpr db::Query kSelectAbsorbed{"commits_select_absorbed_makers", R"sql(
-  SELECT DISTINCT unnest(makers) FROM commits WHERE repo_id = $1 AND commit_id = ANY ($2))sql"};
+  SELECT commit_id, coalesce(made_by, ''), makers FROM commits WHERE repo_id = $1 AND commit_id = ANY ($2))sql"};
 
 constexpr db::Query kSelectStored{"commits_select_stored", R"sql(
   SELECT commit_id, (extract(epoch FROM stored_at) * 1000)::bigint FROM commits
@@ -84,8 +80,8 @@ constexpr db::Query kSelectStored{"commits_select_stored", R"sql(
 
 constexpr db::Query kInsertCommit{"commits_insert_row", R"sql(
   INSERT INTO commits (repo_id, commit_id, generation, parents, root_nid, root_hash, committer, message, metadata,
-                       created_ms, made_by, changed_paths)
-  VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, nullif($11, ''), NULL)
+                       created_ms, made_by, makers, changed_paths)
+  VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, nullif($11, ''), $12, NULL)
   ON CONFLICT DO NOTHING)sql"};
 
 Commit commit_from(const db::Rows& rows, size_t row) {
@@ -268,27 +264,19 @@ std::optional<Commit> Commits::find_by_root(RepositoryId repository, const Hash1
   return commit_from(rows, 0);
 }
 
-std::map<CommitId, std::string> Commits::makers(RepositoryId repository,
-                                                std::span<const CommitId> ids) {
+std::map<CommitId, CommitMakers> Commits::makers(RepositoryId repository,
+                                                 std::span<const CommitId> ids) {
   struct Column {
-    enum : int { kCommitId, kMadeBy };
+    enum : int { kCommitId, kMadeBy, kMakers };
   };
   const db::Rows rows = pool_.run(kSelectMakers, {static_cast<int32_t>(repository), bytes_of(ids)},
                                   db::Pool::Retry::kRead);
-  std::map<CommitId, std::string> out;
+  std::map<CommitId, CommitMakers> out;
   for (size_t row = 0; row < rows.size(); ++row) {
     out.emplace(commit_id_from_bytes(rows.bytes(row, Column::kCommitId)),
-                rows.text(row, Column::kMadeBy));
+                CommitMakers{std::string(rows.text(row, Column::kMadeBy)),
+                             rows.strings(row, Column::kMakers)});
   }
-  return out;
-}
-
-std::set<std::string> Commits::absorbed_makers(RepositoryId repository,
-                                               std::span<const CommitId> ids) {
-  const db::Rows rows = pool_.run(
-      kSelectAbsorbed, {static_cast<int32_t>(repository), bytes_of(ids)}, db::Pool::Retry::kRead);
-  std::set<std::string> out;
-  for (size_t row = 0; row < rows.size(); ++row) out.emplace(rows.text(row, 0));
   return out;
 }
 
@@ -308,14 +296,14 @@ std::map<CommitId, Instant> Commits::stored(RepositoryId repository,
 }
 
 void Commits::insert(db::Connection& connection, RepositoryId repository, const Commit& commit,
-                     std::string_view user) {
+                     const CommitMakers& makers) {
   const db::Param root_nid =
       commit.root.empty() ? db::Param(std::optional<int64_t>()) : db::Param(commit.root.nid);
-  connection.run(
-      kInsertCommit,
-      {static_cast<int32_t>(repository), db::Bytes{view_of(commit.id)}, commit.generation,
-       bytes_of(commit.parents), root_nid, db::Bytes{view_of(commit.root.hash)}, commit.committer,
-       commit.message, metadata_to_array(commit.metadata), to_millis(commit.created), user});
+  connection.run(kInsertCommit, {static_cast<int32_t>(repository), db::Bytes{view_of(commit.id)},
+                                 commit.generation, bytes_of(commit.parents), root_nid,
+                                 db::Bytes{view_of(commit.root.hash)}, commit.committer,
+                                 commit.message, metadata_to_array(commit.metadata),
+                                 to_millis(commit.created), makers.user, makers.others});
 }
 
 }  // namespace tarn::meta

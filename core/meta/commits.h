@@ -5,7 +5,6 @@
 #include <map>
 #include <memory>
 #include <optional>
-#include <set>
 #include <span>
 #include <string>
 #include <string_view>
@@ -20,6 +19,12 @@
 namespace tarn::meta {
 
 class CommitGraph;
+
+/// Names of the users whose work a commit is.
+struct CommitMakers {
+  std::string user;  ///< who made or recorded it, whatever its committer says; "" = nobody known
+  std::vector<std::string> others{};  ///< who staged its changes, or whose work went into it
+};
 
 /// Safe from any thread.
 class Commits {
@@ -37,16 +42,14 @@ class Commits {
   /// Any commit with this tree, one whose data has expired last; nullopt when no commit of the
   /// repository has it. Reads them all.
   std::optional<Commit> find_by_root(RepositoryId repository, const Hash128& hash);
-  /// The users who made the commits, as far as known. One round trip.
-  /// Names of users whose work is in one of the commits without their commits.
-  std::set<std::string> absorbed_makers(RepositoryId repository, std::span<const CommitId> ids);
-  std::map<CommitId, std::string> makers(RepositoryId repository, std::span<const CommitId> ids);
+  /// The makers of the existing commits among the ids. One round trip.
+  std::map<CommitId, CommitMakers> makers(RepositoryId repository, std::span<const CommitId> ids);
   /// The times when the commits were stored, by the database's clock.
   std::map<CommitId, Instant> stored(RepositoryId repository, std::span<const CommitId> ids);
   /// Inserts the commit unless it exists. For commits that no branch publishes (the first of a
-  /// repository). `user`: the acting user, who may differ from the committer; "" = none.
+  /// repository).
   static void insert(db::Connection& connection, RepositoryId repository, const Commit& commit,
-                     std::string_view user);
+                     const CommitMakers& makers);
   /// Keeps garbage collection from removing these commits, and their data from expiring, until the
   /// caller's transaction ends. false: one of them is gone. Throws gone (reason "expired").
   static bool hold(db::Connection& connection, RepositoryId repository,

@@ -2,12 +2,13 @@
 
 #include <limits>
 
+#include "core/base/acting_user.h"
 #include "core/meta/staging.h"
 
 namespace tarn::meta {
 namespace {
 
-#define TARN_VERSION_COLUMNS "key, number, version, is_null, kind, val, created_ms"
+#define TARN_VERSION_COLUMNS "key, number, version, is_null, kind, val, created_ms, makers"
 
 constexpr db::Query kSelectNewest{"object_versions_select_newest",
                                   "SELECT " TARN_VERSION_COLUMNS R"sql( FROM object_versions
@@ -28,7 +29,7 @@ constexpr db::Query kSelectPage{"object_versions_select_page",
 
 constexpr db::Query kRecord{
     "object_versions_record",
-    "SELECT record_object_version($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)"};
+    "SELECT record_object_version($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)"};
 
 constexpr db::Query kRemove{"object_versions_remove",
                             "SELECT remove_object_version($1, $2, $3, $4, $5)"};
@@ -61,7 +62,7 @@ constexpr db::Query kSweep{"object_versions_sweep", R"sql(
 
 ObjectVersionRow row_from(const db::Rows& rows, size_t row) {
   struct Column {
-    enum : int { kKey, kNumber, kVersion, kIsNull, kKind, kVal, kCreatedMs };
+    enum : int { kKey, kNumber, kVersion, kIsNull, kKind, kVal, kCreatedMs, kMakers };
   };
   ObjectVersionRow out;
   out.key = std::string(rows.bytes(row, Column::kKey));
@@ -71,6 +72,7 @@ ObjectVersionRow row_from(const db::Rows& rows, size_t row) {
   if (rows.integer(row, Column::kKind) == kStagedEntry)
     out.entry = decode_entry(rows.bytes(row, Column::kVal));
   out.created = from_millis(rows.integer(row, Column::kCreatedMs));
+  out.makers = rows.strings(row, Column::kMakers);
   return out;
 }
 
@@ -125,7 +127,7 @@ bool ObjectVersions::record(db::Connection& connection, BranchId branch, const K
             db::Bytes{view_of(base_version)},
             record.base ? to_millis(record.base->mtime) : int64_t{0},
             db::Bytes{view_of(record.version)}, record.entry ? kStagedEntry : kStagedDeletion,
-            db::Bytes{value}, to_millis(record.created)})
+            db::Bytes{value}, to_millis(record.created), ActingUser::makers()})
       .boolean(0, 0);
 }
 

@@ -24,6 +24,7 @@ struct ObjectVersionRow {
   bool is_null = false;        ///< clients know it as "null"
   std::optional<Entry> entry;  ///< absent: a deletion
   Instant created{};
+  std::vector<std::string> makers{};  ///< users whose work it is; empty: its commit tells
 };
 
 /// The rows that are added with a version.
@@ -53,8 +54,8 @@ class ObjectVersions {
   std::optional<ObjectVersionRow> find(BranchId branch, const Key& key, const VersionId& version);
   std::optional<ObjectVersionRow> find_null(BranchId branch, const Key& key);
 
-  /// In the transaction that stages the version. false, and nothing was done: `newest` is another
-  /// one by now.
+  /// In the transaction that stages the version, as work of ActingUser::makers(). false, and
+  /// nothing was done: `newest` is another one by now.
   static bool record(db::Connection& connection, BranchId branch, const Key& key,
                      const ObjectVersionRecord& record);
   /// Removes the version `number`. false, and nothing was done: the newest two, as the caller has

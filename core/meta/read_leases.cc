@@ -161,6 +161,7 @@ BranchLookup LeasedBranch::at(const Key& key) const {
   if (row != rows.end() && row->key == key.str()) {
     out.state.entry = row->entry;
     out.state.kind = row->entry ? StagedState::Kind::kEntry : StagedState::Kind::kDeleted;
+    out.state.token = row->token;
   } else if (newest_covering(deletes, key.str()) != nullptr) {
     out.state.kind = StagedState::Kind::kDeleted;
   }

@@ -3,6 +3,7 @@
 #include <optional>
 #include <utility>
 
+#include "core/base/acting_user.h"
 #include "core/base/error.h"
 #include "core/base/log.h"
 #include "core/base/reasons.h"
@@ -19,8 +20,11 @@ constexpr int16_t kKindDeleted = 1;
 // The row in retired_tokens has a future time, so that nothing is swept while the batch is filled;
 // publishing deletes it.
 constexpr db::Query kOpen{"staged_batch_open", R"sql(
-  INSERT INTO retired_tokens (token, retired_at)
-  VALUES (nextval('staging_tokens'), clock_timestamp() + interval '1 hour') RETURNING token)sql"};
+  WITH opened AS (
+    INSERT INTO retired_tokens (token, retired_at)
+    VALUES (nextval('staging_tokens'), clock_timestamp() + interval '1 hour') RETURNING token),
+  noted AS (INSERT INTO staging_makers (token, maker) SELECT token, m FROM opened, unnest($1::text[]) AS u(m))
+  SELECT token FROM opened)sql"};
 
 constexpr db::Query kAbandon{"staged_batch_abandon", R"sql(
   UPDATE retired_tokens SET retired_at = clock_timestamp() WHERE token = $1)sql"};
@@ -67,7 +71,7 @@ StagedBatch::StagedBatch(db::Pool& pool, Writer& writer, RepositoryId repository
     : pool_(pool),
       writer_(writer),
       repository_(repository),
-      token_(pool.run(kOpen, {}, db::Pool::Retry::kWrite).integer(0, 0)) {}
+      token_(pool.run(kOpen, {ActingUser::makers()}, db::Pool::Retry::kWrite).integer(0, 0)) {}
 
 StagedBatch::~StagedBatch() {
   if (published_) return;

@@ -21,6 +21,7 @@
 #include <set>
 #include <span>
 
+#include "core/base/acting_user.h"
 #include "core/base/reasons.h"
 #include "core/base/str_cat.h"
 
@@ -47,26 +48,26 @@ constexpr int64_t kStatusOverQuota = 4;  // as kStateOverQuota
 // transaction ends, for a write with several statements.
 constexpr db::Query kStage{
     "staging_insert_rows",
-    "SELECT stage_entries_under($6, $7, $1, $2, $3, $4, $5), " TARN_COMMIT_POSITION,
+    "SELECT stage_entries_under($6, $7, $1, $2, $3, $4, $5, $8), " TARN_COMMIT_POSITION,
     /*has_position=*/true};
 
 // kStage for rows with charges: the rows of quotas are locked until the end, after all others.
 constexpr db::Query kStageCharged{"staging_insert_charged", R"sql(
-  SELECT charge_quotas(stage_entries_under($6, $7, $1, $2, $3, $4, $5), $2, $8, $9, $10), )sql" TARN_COMMIT_POSITION,
+  SELECT charge_quotas(stage_entries_under($6, $7, $1, $2, $3, $4, $5, $8), $2, $9, $10, $11), )sql" TARN_COMMIT_POSITION,
                                   /*has_position=*/true};
 
 constexpr db::Query kStageIf{"staging_insert_row_if", R"sql(
   SELECT CASE WHEN (
     SELECT CASE WHEN $11 THEN hold_repository(b.repo_id) ELSE r.settings_version END
     FROM branches b JOIN repositories r USING (repo_id) WHERE b.branch_id = $2) = $10
-  THEN stage_entry_if($1, $2, $3, $4, $5, $6, $7, $8, $9) ELSE 3 END, )sql" TARN_COMMIT_POSITION,
+  THEN stage_entry_if($1, $2, $3, $4, $5, $6, $7, $8, $9, $12) ELSE 3 END, )sql" TARN_COMMIT_POSITION,
                              /*has_position=*/true};
 
 constexpr db::Query kStageIfCharged{"staging_insert_charged_if", R"sql(
   SELECT charge_quotas(CASE WHEN (
     SELECT CASE WHEN $11 THEN hold_repository(b.repo_id) ELSE r.settings_version END
     FROM branches b JOIN repositories r USING (repo_id) WHERE b.branch_id = $2) = $10
-  THEN stage_entry_if($1, $2, $3, $4, $5, $6, $7, $8, $9) ELSE 3 END, $2, $12, $13, $14), )sql" TARN_COMMIT_POSITION,
+  THEN stage_entry_if($1, $2, $3, $4, $5, $6, $7, $8, $9, $12) ELSE 3 END, $2, $13, $14, $15), )sql" TARN_COMMIT_POSITION,
                                     /*has_position=*/true};
 
 // Whether a statement that staged these rows took effect: the bytes of an entry contain an address
@@ -100,8 +101,8 @@ Staging::StageOutcome outcome_of(int64_t status) {
 /// Returns the status of kStageIf, which `run` executes with the given parameters.
 template <typename Run>
 int64_t run_stage_if(int64_t writer, const BranchLookup& seen, const Key& key, int16_t kind,
-                     const std::string& bytes, bool hold, const quotas::ChargeArrays& charges,
-                     const Run& run) {
+                     const std::string& bytes, bool hold, const std::vector<std::string>& makers,
+                     const quotas::ChargeArrays& charges, const Run& run) {
   const std::optional<int64_t> root =
       seen.branch.root.empty() ? std::nullopt : std::optional<int64_t>(seen.branch.root.nid);
   const std::optional<db::Bytes> expected =
@@ -110,12 +111,12 @@ int64_t run_stage_if(int64_t writer, const BranchLookup& seen, const Key& key, i
   if (charges.empty()) {
     return run(kStageIf,
                {writer, branch, seen.token, root, seen.row_kind, expected, db::Bytes{key.str()},
-                kind, db::Bytes{bytes}, seen.branch.settings_version, hold})
+                kind, db::Bytes{bytes}, seen.branch.settings_version, hold, makers})
         .integer(0, 0);
   }
   return run(kStageIfCharged,
              {writer, branch, seen.token, root, seen.row_kind, expected, db::Bytes{key.str()}, kind,
-              db::Bytes{bytes}, seen.branch.settings_version, hold, charges.quotas(),
+              db::Bytes{bytes}, seen.branch.settings_version, hold, makers, charges.quotas(),
               charges.addresses(), charges.sizes()})
       .integer(0, 0);
 }
@@ -129,6 +130,7 @@ struct Staging::Arrays {
   std::vector<db::Bytes> keys;
   std::vector<int16_t> kinds;
   std::vector<db::Bytes> values;
+  std::vector<std::string> makers;
   quotas::ChargeArrays charges{};
 };
 
@@ -137,7 +139,7 @@ struct Staging::OneRow {
          const Charge& charge)
       : bytes(entry ? encode_entry(*entry) : std::string()),
         kind(entry ? kStagedEntry : kStagedDeletion),
-        arrays{branch, registration, {{key.str()}}, {kind}, {{bytes}}, {}} {
+        arrays{branch, registration, {{key.str()}}, {kind}, {{bytes}}, ActingUser::makers(), {}} {
     arrays.charges.add(charge);
   }
   OneRow(const OneRow&) = delete;
@@ -191,6 +193,7 @@ Staging::StageOutcome Staging::stage(BranchId branch, const Key& key,
                        entry ? kStagedEntry : kStagedDeletion,
                        settings_version,
                        writer_.registration(),
+                       ActingUser::makers(),
                        charge};
   return batcher_of(branch)->submit(std::move(request));
 }
@@ -234,9 +237,13 @@ Staging::StageOutcome Staging::stage_batch(BranchId branch,
               .keys = {},
               .kinds = {},
               .values = {},
+              .makers = {},
               .charges = {}};
   // Also of a write that a later one of its key replaces: its bytes are stored.
-  for (const StageRequest& request : requests) rows.charges.add(request.charge);
+  for (const StageRequest& request : requests) {
+    rows.charges.add(request.charge);
+    rows.makers.insert(rows.makers.end(), request.makers.begin(), request.makers.end());
+  }
   for (const auto& [key, request] : last) {
     rows.keys.push_back({key});
     rows.kinds.push_back(request->kind);
@@ -257,6 +264,7 @@ Staging::StageOutcome Staging::stage_many(BranchId branch, std::vector<StagedRow
                 .keys = {},
                 .kinds = {},
                 .values = {},
+                .makers = ActingUser::makers(),
                 .charges = {}};
   for (const auto& [key, entry] : last) {
     if (entry) references.add(entry->address);
@@ -274,12 +282,13 @@ int64_t Staging::run_stage(const Arrays& rows, int64_t writer, int64_t settings_
                            const Run& run) {
   const auto branch = static_cast<int32_t>(rows.branch);
   if (rows.charges.empty()) {
-    return run(kStage, {writer, branch, rows.keys, rows.kinds, rows.values, settings_version, hold})
+    return run(kStage, {writer, branch, rows.keys, rows.kinds, rows.values, settings_version, hold,
+                        rows.makers})
         .integer(0, 0);
   }
   return run(kStageCharged,
              {writer, branch, rows.keys, rows.kinds, rows.values, settings_version, hold,
-              rows.charges.quotas(), rows.charges.addresses(), rows.charges.sizes()})
+              rows.makers, rows.charges.quotas(), rows.charges.addresses(), rows.charges.sizes()})
       .integer(0, 0);
 }
 
@@ -351,7 +360,8 @@ Staging::StageOutcome Staging::stage_if(const BranchLookup& seen, const Key& key
   if (!references_of(entry).empty()) return stage_if_within(seen, key, entry, {}, charge);
   const OneRow row(seen.branch.id, writer_.registration(), key, entry, charge);
   return outcome_of(staged(row.arrays, proves(row, seen), [&](int64_t writer) {
-    return run_stage_if(writer, seen, key, row.kind, row.bytes, /*hold=*/false, row.arrays.charges,
+    return run_stage_if(writer, seen, key, row.kind, row.bytes, /*hold=*/false, row.arrays.makers,
+                        row.arrays.charges,
                         [&](const db::Query& query, std::initializer_list<db::Param> params) {
                           return pool_.run(query, params, db::Pool::Retry::kWrite);
                         });
@@ -386,11 +396,11 @@ Staging::StageOutcome Staging::stage_if_within(const BranchLookup& seen, const K
   const References references = references_of(entry);
   return outcome_of(staged(row.arrays, proves(row, seen), [&](int64_t writer) {
     return pool_.transaction([&](db::Connection& connection) {
-      const int64_t status =
-          run_stage_if(writer, seen, key, row.kind, row.bytes, /*hold=*/true, row.arrays.charges,
-                       [&](const db::Query& query, std::initializer_list<db::Param> params) {
-                         return connection.run(query, params);
-                       });
+      const int64_t status = run_stage_if(
+          writer, seen, key, row.kind, row.bytes, /*hold=*/true, row.arrays.makers,
+          row.arrays.charges, [&](const db::Query& query, std::initializer_list<db::Param> params) {
+            return connection.run(query, params);
+          });
       if (status != kStatusDone) throw NotStaged{status};
       references.rescue(connection, seen.branch.id);
       if (within) within(connection);

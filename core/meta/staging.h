@@ -7,6 +7,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -34,6 +35,7 @@ struct StagedState {
   };
   Kind kind = Kind::kNone;
   std::optional<Entry> entry;  ///< for kEntry
+  int64_t token = 0;           ///< of the row, for kEntry
 };
 
 /// Branch row and the newest staged row of one key, of one moment.
@@ -51,6 +53,7 @@ struct BranchLookup {
 struct StagedRow {
   std::string key;
   std::optional<Entry> entry;  ///< absent = deleted
+  int64_t token = 0;           ///< from which the row was read; 0 for one to be staged
 };
 
 /// A staged change of a whole range of keys; `end` "" = no end.
@@ -128,6 +131,10 @@ class Staging {
                                  const BranchName& branch, std::string_view begin, uint32_t limit,
                                  const std::optional<RepositoryName>& name = std::nullopt);
 
+  /// Names of the users whose work is among the changes of tokens, retired ones included as long as
+  /// their rows are kept.
+  std::set<std::string> makers(const std::vector<int64_t>& tokens);
+
   /// Ranges of keys of the tree that these frozen tokens delete: disjoint, ascending.
   std::vector<StagedRange> delete_ranges(const std::vector<int64_t>& tokens);
   /// The effective rows of frozen tokens from `*begin` on, newest per key, byte order. Reads at
@@ -154,6 +161,7 @@ class Staging {
     int16_t kind;
     int64_t settings_version;
     uint64_t registration;
+    std::vector<std::string> makers;
     Charge charge;
   };
   struct Arrays;

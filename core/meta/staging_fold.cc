@@ -28,6 +28,10 @@ constexpr db::Query kInsertFolded{"staging_insert_folded", R"sql(
   INSERT INTO staging (token, key, kind, val) SELECT $1, k, kd, v FROM unnest($2::bytea[], $3::smallint[], $4::bytea[])
     AS u(k, kd, v))sql"};
 
+constexpr db::Query kFoldMakers{"staging_fold_makers", R"sql(
+  INSERT INTO staging_makers (token, maker)
+  SELECT DISTINCT $1::bigint, maker FROM staging_makers WHERE token = ANY ($2))sql"};
+
 constexpr db::Query kInsertFoldedRange{"staging_insert_folded_range", R"sql(
   INSERT INTO staging_ranges (token, lo, hi, kind) VALUES ($1, $2, $3, 1))sql"};
 
@@ -59,6 +63,8 @@ constexpr db::Query kDeleteRows{"staging_delete_rows", R"sql(
 
 constexpr db::Query kDeleteRanges{"staging_delete_ranges",
                                   "DELETE FROM staging_ranges WHERE token = $1"};
+constexpr db::Query kDeleteMakers{"staging_delete_makers",
+                                  "DELETE FROM staging_makers WHERE token = $1"};
 constexpr db::Query kDeleteRetired{"staging_delete_retired",
                                    "DELETE FROM retired_tokens WHERE token = $1"};
 
@@ -89,6 +95,7 @@ bool Staging::fold(BranchId branch, int64_t lease_owner, const std::function<voi
   bool has_ranges = false;
   const int64_t folded = begin_fold(branch, lease_owner, &frozen, &has_ranges);
   if (folded == 0) return false;
+  pool_.run(kFoldMakers, {folded, frozen}, db::Pool::Retry::kWrite);
   std::string begin;
   do {
     on_page();
@@ -129,6 +136,7 @@ uint64_t Staging::sweep_retired(std::chrono::milliseconds grace, uint32_t rows_m
           .affected();
   if (deleted < rows_max) {
     pool_.run(kDeleteRanges, {token}, db::Pool::Retry::kWrite);
+    pool_.run(kDeleteMakers, {token}, db::Pool::Retry::kWrite);
     pool_.run(kDeleteRetired, {token}, db::Pool::Retry::kWrite);
   }
   return std::max<uint64_t>(deleted, 1);

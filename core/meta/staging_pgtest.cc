@@ -32,8 +32,8 @@ class StagingSql : public ::testing::Test {
 // Under a snapshot the token would be read as it was before the lock was waited for, and the write
 // would be lost.
 TEST_F(StagingSql, StagingRefusesSnapshotIsolation) {
-  for (const char* call : {"stage_entries_under(0, false, 1, 1, '{}', '{}', '{}')",
-                           "stage_entry_if(1, 1, 1, 1, NULL, NULL, 'k', 0::smallint, '')"}) {
+  for (const char* call : {"stage_entries_under(0, false, 1, 1, '{}', '{}', '{}', '{}')",
+                           "stage_entry_if(1, 1, 1, 1, NULL, NULL, 'k', 0::smallint, '', '{}')"}) {
     const auto connection = db::Connection::open(database.url());
     EXPECT_THROW(
         connection->run_script(str_cat("BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT ", call)),

@@ -100,6 +100,9 @@ constexpr db::Query kSelectRangesOfBranch{"staging_select_branch_ranges", R"sql(
 constexpr db::Query kSelectRanges{"staging_select_ranges", R"sql(
   SELECT token, lo, hi, kind FROM staging_ranges WHERE token = ANY ($1))sql"};
 
+constexpr db::Query kSelectMakers{"staging_select_makers",
+                                  "SELECT maker FROM staging_makers WHERE token = ANY ($1)"};
+
 constexpr db::Query kDrain{"staging_drain_rows", R"sql(
   SELECT DISTINCT ON (p.key) p.key, p.kind, p.val, t.token
   FROM unnest($1::bigint[]) AS t(token),
@@ -144,6 +147,7 @@ BranchLookup lookup_from(const db::Rows& rows, size_t row) {
     out.state.entry =
         entry_of(rows.integer(row, Column::kRowKind), rows.bytes(row, Column::kRowVal));
     out.state.kind = out.state.entry ? StagedState::Kind::kEntry : StagedState::Kind::kDeleted;
+    out.state.token = rows.integer(row, Column::kRowToken);
   } else if (ranged && rows.integer(row, Column::kRangeKind) == kRangeDeletes) {
     out.state.kind = StagedState::Kind::kDeleted;
   }
@@ -287,11 +291,20 @@ std::optional<StagedPage> Staging::page(db::Connection& connection, RepositoryId
   for (const PageRow& row : found.staged) {
     const StagedRange* range = newest_covering(ranges, row.key);
     if (range != nullptr && range->token > row.token) continue;  // hidden by a later range
-    page.rows.push_back({std::string(row.key), entry_of(rows.integer(row.index, Column::kKind),
-                                                        rows.bytes(row.index, Column::kVal))});
+    page.rows.push_back(
+        {std::string(row.key),
+         entry_of(rows.integer(row.index, Column::kKind), rows.bytes(row.index, Column::kVal)),
+         row.token});
   }
   page.rows_end = std::string(found.staged.back().key);
   return page;
+}
+
+std::set<std::string> Staging::makers(const std::vector<int64_t>& tokens) {
+  const db::Rows rows = pool_.run(kSelectMakers, {tokens}, db::Pool::Retry::kRead);
+  std::set<std::string> out;
+  for (size_t row = 0; row < rows.size(); ++row) out.emplace(rows.text(row, 0));
+  return out;
 }
 
 std::vector<StagedRange> Staging::delete_ranges(const std::vector<int64_t>& tokens) {

@@ -2,12 +2,14 @@
 
 #include <algorithm>
 
+#include "core/base/acting_user.h"
 #include "core/base/digest.h"
 #include "core/base/encoding.h"
 #include "core/base/error.h"
 #include "core/base/reasons.h"
 #include "core/base/str_cat.h"
 #include "core/branch/object_versions.h"
+#include "core/branch/refs.h"
 #include "core/branch/repositories.h"
 #include "core/branch/stage.h"
 #include "core/meta/part_lists.h"
@@ -265,6 +267,9 @@ UploadedPart copy_part(branch::Engine& engine, const MultipartUpload& upload, ui
                        const FoundObject& source, blob::ByteRange range) {
   check_part_number(number);
   const meta::Writer::Operation operation(engine.writer);
+  const CopiedWork copied(
+      branch::makers_of_copy(engine, source.origin, upload.repository.id,
+                             branch::get_branch(engine, upload.repository, upload.branch)));
   if (auto part = referenced_part(engine, upload, source, range)) {
     return keep_part(engine, upload, number, *std::move(part), /*fresh=*/false);
   }
@@ -351,6 +356,7 @@ StagedEntry complete_once(branch::Engine& engine, const MultipartUpload& upload,
   const auto row = engine.uploads.find_multipart(upload.upload_id);
   if (!row) throw_no_upload();
   Entry entry = joined_entry(engine, upload, completion, *row, chosen_parts(stored, completion));
+  const CopiedWork work(engine.uploads.makers(upload.upload_id));
   // Rules are asked only when there are some.
   const auto version = branch::stage_entry_within(
       engine, {upload.repository.name, upload.branch, upload.repository.id, row->branch},

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "core/base/acting_user.h"
 #include "core/base/error.h"
 #include "core/base/reasons.h"
 #include "core/base/str_cat.h"
@@ -32,6 +33,10 @@ std::optional<FoundObject> find_on_branch(branch::Engine& engine, const meta::Br
   out.repository = engine.repositories.get(seen.repository);
   out.entry = *std::move(entry);
   out.branch = seen.branch.id;
+  out.origin = {.repository = seen.repository,
+                .branch = seen.branch.id,
+                .commit = seen.branch.head,
+                .token = seen.state.token};
   out.versioning = engine.settings.versioning(seen.repository, seen.branch.settings_version);
   return out;
 }
@@ -104,7 +109,12 @@ std::optional<FoundObject> find_object(branch::Engine& engine, const RepositoryN
   }
   auto entry = tree::find_entry(engine.nodes, resolved.commit.root, key.str());
   if (!entry) return std::nullopt;
-  return FoundObject{resolved.repository, *std::move(entry), resolved.commit.id, {}, {}};
+  return FoundObject{resolved.repository,
+                     *std::move(entry),
+                     resolved.commit.id,
+                     {},
+                     {},
+                     {.repository = resolved.repository.id, .commit = resolved.commit.id}};
 }
 
 FoundObject get_object(branch::Engine& engine, const RepositoryName& repository,
@@ -189,6 +199,7 @@ StagedEntry stage_copy(branch::Engine& engine, const FoundObject& source,
   if (source.repository.id != target.id) {
     entry.address = address_for_foreign_copy(engine, source.repository, target, entry);
   }
+  const CopiedWork copied(branch::makers_of_copy(engine, source.origin, target.id, seen.branch));
   const auto version = branch::stage_entry(
       engine,
       {target.name, seen.branch.name, target.id, seen.branch.id, seen.branch.settings_version}, key,

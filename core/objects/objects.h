@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "core/blob/blob_store.h"
+#include "core/branch/authors.h"
 #include "core/branch/condition.h"
 #include "core/branch/engine.h"
 #include "core/model/object_version.h"
@@ -26,6 +27,7 @@ struct FoundObject {
   /// Where it was read, for a branch, and whether that has versions.
   BranchId branch{};
   Versioning versioning = Versioning::kOff;
+  branch::ObjectOrigin origin{};
 };
 
 /// nullopt: no such key at the ref, or no such ref. Throws not_found only for the repository. One

@@ -1,5 +1,6 @@
 #include "core/objects/upload.h"
 
+#include "core/base/acting_user.h"
 #include "core/base/digest.h"
 #include "core/base/encoding.h"
 #include "core/base/error.h"
@@ -32,7 +33,7 @@ branch::StageTarget charged_target(branch::Engine& engine, const UploadTarget& t
                                    const OwnAddress& address, uint64_t size_bytes) {
   branch::StageTarget out = stage_target(target);
   out.charge = engine.quotas.charge(target.repository.id, target.branch.name.str(),
-                                    branch::ActingUser::name(), address, size_bytes);
+                                    ActingUser::name(), address, size_bytes);
   return out;
 }
 
@@ -198,11 +199,11 @@ UploadTarget check_upload(branch::Engine& engine, const RepositoryName& reposito
 StagedEntry put_object(branch::Engine& engine, const UploadTarget& target, UploadBody& body,
                        std::optional<uint64_t> size_hint, const ObjectAttributes& attributes,
                        const branch::Condition& condition) {
-  engine.quotas.check(target.repository.id, target.branch.name.str(), branch::ActingUser::name(),
+  engine.quotas.check(target.repository.id, target.branch.name.str(), ActingUser::name(),
                       size_hint.value_or(0));
   const meta::Writer::Operation operation(engine.writer);
   WrittenObject written = write_object(
-      engine, target.repository, {target.branch.name.str(), branch::ActingUser::name()},
+      engine, target.repository, {target.branch.name.str(), ActingUser::name()},
       [&body](std::span<char> out) { return body.read(out); }, size_hint, !body.computes_sha256());
   UploadDigests digests = body.digests();
   if (body.computes_sha256()) written.sha256 = std::move(digests.sha256);
@@ -362,8 +363,7 @@ UploadDigests fill_address(branch::Engine& engine, const Repository& repository,
                            const Uploads::Link& link, UploadBody& body,
                            std::optional<uint64_t> size_hint) {
   const OwnAddress& address = link.address;
-  engine.quotas.check(repository.id, link.branch.str(), branch::ActingUser::name(),
-                      size_hint.value_or(0));
+  engine.quotas.check(repository.id, link.branch.str(), ActingUser::name(), size_hint.value_or(0));
   const meta::Writer::Operation operation(engine.writer);
   // An address that is linked has its bytes: a repeated request finds them below.
   const bool is_open = engine.uploads.is_handed_out(link);
@@ -372,12 +372,12 @@ UploadDigests fill_address(branch::Engine& engine, const Repository& repository,
                 "storing the object: its address has expired; ask for a new one");
   }
   const PassedBytes written = write_at(
-      engine, repository, address, {link.branch.str(), branch::ActingUser::name()},
+      engine, repository, address, {link.branch.str(), ActingUser::name()},
       [&body](std::span<char> out) { return body.read(out); }, size_hint);
   UploadDigests digests = body.digests();
   if (!written.taken) {
-    const Charge charge = engine.quotas.charge(
-        repository.id, link.branch.str(), branch::ActingUser::name(), address, written.size_bytes);
+    const Charge charge = engine.quotas.charge(repository.id, link.branch.str(), ActingUser::name(),
+                                               address, written.size_bytes);
     refer_or_remove(engine, repository, address, [&] {
       try {
         engine.uploads.charge_link(link, charge);

@@ -1,5 +1,6 @@
 #include "core/objects/uploads.h"
 
+#include "core/base/acting_user.h"
 #include "core/base/digest.h"
 #include "core/base/encoding.h"
 #include "core/base/str_cat.h"
@@ -30,10 +31,10 @@ constexpr db::Query kSelectMultipart{"uploads_select_multipart",
   WHERE u.upload_id = $1 AND u.kind = 'multipart' AND u.expires_at > clock_timestamp())sql"};
 
 constexpr db::Query kPutPart{"uploads_put_part", R"sql(
-  INSERT INTO upload_parts (upload_id, part_number, entry)
-  SELECT u.upload_id, $2, $3 FROM uploads u JOIN branches b USING (branch_id)
+  INSERT INTO upload_parts (upload_id, part_number, entry, makers)
+  SELECT u.upload_id, $2, $3, $5 FROM uploads u JOIN branches b USING (branch_id)
   WHERE u.upload_id = $1 AND writer_lives($4) FOR KEY SHARE OF u
-  ON CONFLICT (upload_id, part_number) DO UPDATE SET entry = excluded.entry)sql"};
+  ON CONFLICT (upload_id, part_number) DO UPDATE SET entry = excluded.entry, makers = excluded.makers)sql"};
 
 // The same as kPutPart, in the form of a status: 1 = nothing was stored.
 constexpr db::Query kPutPartCharged{"uploads_put_part_charged", R"sql(
@@ -41,9 +42,10 @@ constexpr db::Query kPutPartCharged{"uploads_put_part_charged", R"sql(
     SELECT u.upload_id, u.branch_id FROM uploads u JOIN branches b USING (branch_id)
     WHERE u.upload_id = $1 AND writer_lives($4) FOR KEY SHARE OF u),
   put AS (
-    INSERT INTO upload_parts (upload_id, part_number, entry) SELECT upload_id, $2, $3 FROM upload
-    ON CONFLICT (upload_id, part_number) DO UPDATE SET entry = excluded.entry RETURNING upload_id)
-  SELECT charge_quotas(0, upload.branch_id, $5, $6, $7) FROM upload JOIN put USING (upload_id))sql"};
+    INSERT INTO upload_parts (upload_id, part_number, entry, makers) SELECT upload_id, $2, $3, $5 FROM upload
+    ON CONFLICT (upload_id, part_number) DO UPDATE SET entry = excluded.entry, makers = excluded.makers
+    RETURNING upload_id)
+  SELECT charge_quotas(0, upload.branch_id, $6, $7, $8) FROM upload JOIN put USING (upload_id))sql"};
 
 constexpr db::Query kWriterLives{"uploads_writer_lives", "SELECT writer_lives($1)"};
 
@@ -53,6 +55,10 @@ constexpr db::Query kHasPart{"uploads_has_part", R"sql(
 constexpr db::Query kSelectParts{"uploads_select_parts", R"sql(
   SELECT part_number, entry FROM upload_parts WHERE upload_id = $1 AND part_number > $2
   ORDER BY part_number LIMIT $3)sql"};
+
+constexpr db::Query kSelectMakers{"uploads_select_makers", R"sql(
+  SELECT u.owner FROM uploads u WHERE u.upload_id = $1
+  UNION SELECT unnest(p.makers) FROM upload_parts p WHERE p.upload_id = $1)sql"};
 
 // Waits for running uploads of parts and prevents further ones.
 constexpr db::Query kLock{"uploads_lock_row",
@@ -235,14 +241,16 @@ bool Uploads::put_part(std::string_view upload_id, uint32_t number, const meta::
   const std::string bytes = meta::encode_parts({part});
   const auto number_column = static_cast<int32_t>(number);
   const std::initializer_list<db::Param> row = {upload_id, number_column, db::Bytes{bytes}};
-  const std::initializer_list<db::Param> put = {upload_id, number_column, db::Bytes{bytes}, writer};
+  const std::vector<std::string> makers = ActingUser::makers();
+  const std::initializer_list<db::Param> put = {upload_id, number_column, db::Bytes{bytes}, writer,
+                                                makers};
   const auto run = [&](auto& database, auto... retry) {
     if (charge.empty()) return database.run(kPutPart, put, retry...).affected() == 1;
     quotas::ChargeArrays charges;
     charges.add(charge);
     return !database
                 .run(kPutPartCharged,
-                     {upload_id, number_column, db::Bytes{bytes}, writer, charges.quotas(),
+                     {upload_id, number_column, db::Bytes{bytes}, writer, makers, charges.quotas(),
                       charges.addresses(), charges.sizes()},
                      retry...)
                 .empty();
@@ -270,6 +278,13 @@ bool Uploads::put_part(std::string_view upload_id, uint32_t number, const meta::
     if (!found) throw;
     return true;
   }
+}
+
+std::set<std::string> Uploads::makers(std::string_view upload_id) {
+  const db::Rows rows = pool_.run(kSelectMakers, {upload_id}, db::Pool::Retry::kRead);
+  std::set<std::string> out;
+  for (size_t row = 0; row < rows.size(); ++row) out.emplace(rows.text(row, 0));
+  return out;
 }
 
 std::vector<NumberedPart> Uploads::parts(std::string_view upload_id, uint32_t after,

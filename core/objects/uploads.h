@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <functional>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -66,6 +67,9 @@ class Uploads {
   bool put_part(std::string_view upload_id, uint32_t number, const meta::StoredPart& part,
                 int64_t writer, const Within& within = {}, const Charge& charge = {});
   std::vector<NumberedPart> parts(std::string_view upload_id, uint32_t after, uint32_t limit);
+  /// Names of the users whose work the upload is: who began it, who sent parts, and whose objects
+  /// were copied into parts. Read after the parts, it has at least theirs.
+  std::set<std::string> makers(std::string_view upload_id);
   /// false if the upload is gone. Throws unavailable (reason "in_doubt"): the response was lost.
   bool remove(std::string_view upload_id);
   /// The same as remove, while the repository's settings are those of this version: of an abortion

@@ -9,6 +9,7 @@
 #include "core/base/error.h"
 #include "core/base/str_cat.h"
 #include "core/base/text.h"
+#include "core/branch/authors.h"
 #include "core/branch/changes.h"
 #include "core/branch/engine.h"
 #include "core/branch/history.h"
@@ -32,7 +33,6 @@
 #include "core/runs/extraction.h"
 #include "core/tree/cursor.h"
 #include "core/tree/merge.h"
-#include "core/versioning/authors.h"
 #include "core/versioning/diff.h"
 
 namespace tarn::promotion {
@@ -43,13 +43,13 @@ namespace {
 std::set<std::string> authors_since_standing(branch::Engine& engine, const Repository& repository,
                                              const GatePolicy& policy, const Commit& candidate,
                                              const Commit& destination) {
-  std::set<std::string> out = versioning::authors_of(engine, repository.id, candidate, destination);
+  std::set<std::string> out = branch::authors_of(engine, repository.id, candidate, destination);
   for (const PromotionStore::Undone& undone :
        undone_in(engine, repository, policy.destination, candidate)) {
     const Commit result = engine.commits.get(repository.id, undone.result);
-    out.merge(versioning::authors_of(engine, repository.id,
-                                     engine.commits.get(repository.id, undone.winner),
-                                     engine.commits.get(repository.id, result.parents.at(0))));
+    out.merge(branch::authors_of(engine, repository.id,
+                                 engine.commits.get(repository.id, undone.winner),
+                                 engine.commits.get(repository.id, result.parents.at(0))));
   }
   return out;
 }

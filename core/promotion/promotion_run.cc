@@ -5,6 +5,7 @@
 #include <string>
 #include <thread>
 
+#include "core/base/acting_user.h"
 #include "core/base/cancellation.h"
 #include "core/base/error.h"
 #include "core/base/fault_point.h"
@@ -529,7 +530,7 @@ bool run_one_promotion(branch::Engine& engine, std::stop_token stop, OwnerTurns&
       });
   if (!turn) return false;
   const CancellationScope scope(stop);
-  const branch::ActingUser user(leased->promotion.actor);
+  const ActingUser user(leased->promotion.actor);
   const LeaseKeeper keeper(rows, *leased, owner);
   PromotionRun(engine, rows, *std::move(leased), owner).run();
   return true;

@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include "core/base/acting_user.h"
 #include "core/base/str_cat.h"
 #include "core/branch/aliases.h"
 #include "core/branch/hooks.h"
@@ -377,7 +378,7 @@ TEST_F(PromotionVotes, RunsNeedAnAuthorOrTheRightOnAllBranches) {
   engine.branch(repo, "exp-a", "main");
   CommitId commit;
   {
-    const branch::ActingUser acting("dana");
+    const ActingUser acting("dana");
     commit = train("exp-a", "");
   }
   log_run(commit, 0.9, "dana");

@@ -5,6 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "core/base/acting_user.h"
 #include "core/base/error.h"
 #include "core/base/number.h"
 #include "core/branch/hooks.h"
@@ -76,7 +77,7 @@ TEST_F(Extraction, IsQueuedForTheCommitsUser) {
   while (run_one_extraction(*engine, {})) {
   }
   {
-    const branch::ActingUser ann("ann");
+    const ActingUser ann("ann");
     commit();
   }
   ExtractionStore queue(engine.pool);

@@ -99,7 +99,7 @@ void check_reporter(branch::Engine& engine, const Repository& repository, const 
                     const RunRecording& recording) {
   const auto makers = engine.commits.makers(repository.id, {&commit, 1});
   const auto maker = makers.find(commit);
-  if (!engine.rights || (maker != makers.end() && maker->second == recording.owner)) return;
+  if (!engine.rights || (maker != makers.end() && maker->second.user == recording.owner)) return;
   if (engine.rights({.right = branch::Right::kCreateRun,
                      .user = recording.owner,
                      .address = recording.address,
@@ -109,7 +109,8 @@ void check_reporter(branch::Engine& engine, const Repository& repository, const 
   }
   throw Error(ErrorCode::kPermissionDenied, reason::kNotAuthor,
               str_cat("run of commit ", to_text(commit), ": ",
-                      maker == makers.end() ? "it is not known who" : maker->second,
+                      maker == makers.end() || maker->second.user.empty() ? "it is not known who"
+                                                                          : maker->second.user,
                       " made it; runs of the commits of others need the permission fs:CreateRun on "
                       "arn:lakefs:fs:::repository/",
                       repository.name.str(), "/branch/*"));

@@ -485,10 +485,10 @@ TEST_F(Verify, MoreVersionsThanAPageAreAllExamined) {
   branch::set_versioning(*engine, repo, Versioning::kEnabled);
   engine.put(repo, "main", "key", "first");
   sql("INSERT INTO object_versions (branch_id, key, number, version, is_null, kind, val, "
-      "created_ms) "
+      "created_ms, makers) "
       "SELECT v.branch_id, convert_to('key' || i % 7, 'UTF8'), v.number - i, decode(md5(i::text), "
       "'hex'), false, 0, "
-      "v.val, 0 FROM object_versions v, generate_series(1, 4100) AS s(i)");
+      "v.val, 0, '{}' FROM object_versions v, generate_series(1, 4100) AS s(i)");
   EXPECT_EQ(verify().versions, 4101U);
 }
 

@@ -74,7 +74,7 @@ class VerifyScale : public ::testing::Test {
     commit.created = from_millis(1'700'000'000'000 + generation_);
     commit.id = compute_commit_id(commit);
     const db::Pool::Lease lease = engine.pool.lease();
-    meta::Commits::insert(*lease, repo.id, commit, "");
+    meta::Commits::insert(*lease, repo.id, commit, {});
     lease->run_script(str_cat("UPDATE branches SET head = '\\x", to_text(commit.id),
                               "', root_nid = ", root.nid, ", root_hash = '\\x",
                               to_hex(view_of(root.hash)), "'"));

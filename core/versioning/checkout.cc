@@ -7,9 +7,11 @@
 #include <utility>
 #include <vector>
 
+#include "core/base/acting_user.h"
 #include "core/base/error.h"
 #include "core/base/reasons.h"
 #include "core/base/str_cat.h"
+#include "core/branch/authors.h"
 #include "core/branch/branch_hold.h"
 #include "core/branch/hook_files.h"
 #include "core/branch/overlay.h"
@@ -17,6 +19,7 @@
 #include "core/branch/refs.h"
 #include "core/branch/repositories.h"
 #include "core/branch/staged_edits.h"
+#include "core/meta/commits.h"
 #include "core/meta/node_store.h"
 #include "core/meta/staged_batch.h"
 #include "core/meta/writer.h"
@@ -56,6 +59,7 @@ class CheckoutAttempt {
 
   /// nullopt = interrupted by a concurrent write.
   std::optional<CheckoutCounts> run() {
+    const CopiedWork copied(makers());
     meta::StagedBatch batch(engine_.pool, engine_.writer, repository_.id);
     compare(batch);
     release_source();
@@ -77,6 +81,17 @@ class CheckoutAttempt {
   }
 
  private:
+  /// The users whose work the checkout brings to the branch.
+  std::set<std::string> makers() {
+    if (request_.dry_run || (source_.staged && !source_hold_)) return {};
+    const CommitId from = source_hold_ ? source_hold_->lease().head : source_.commit.id;
+    std::set<std::string> out =
+        branch::authors_of(engine_, repository_.id, engine_.commits.get(repository_.id, from),
+                           engine_.commits.get(repository_.id, hold_->lease().head));
+    if (source_hold_) out.merge(engine_.staging.makers(source_hold_->lease().sealed));
+    return out;
+  }
+
   branch::OverlayCursor source_cursor() {
     if (source_hold_) return branch::frozen_view(engine_, source_hold_->lease());
     if (source_.staged) return branch::frozen_view(engine_, hold_->lease());

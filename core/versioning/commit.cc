@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <set>
 
+#include "core/base/acting_user.h"
 #include "core/base/error.h"
 #include "core/base/reasons.h"
 #include "core/base/str_cat.h"
@@ -152,7 +153,7 @@ class CommitAttempt {
             .committer = request_.committer,
             .metadata = request_.metadata,
             .time = engine_.clock.now(),
-            .user = branch::ActingUser::name()};
+            .user = ActingUser::name()};
   }
 
   Commit source_of(const Hash128& hash) const {
@@ -231,7 +232,7 @@ void record_commit(branch::Engine& engine, const Repository& repository, Commit 
     if (!meta::Commits::hold(connection, repository.id, held)) {
       throw Error(ErrorCode::kNotFound, reason::kCommitNotFound, "commit not found");
     }
-    meta::Commits::insert(connection, repository.id, given, branch::ActingUser::name());
+    meta::Commits::insert(connection, repository.id, given, {ActingUser::name()});
   });
 }
 

@@ -6,6 +6,7 @@
 #include "core/base/error.h"
 #include "core/base/reasons.h"
 #include "core/base/str_cat.h"
+#include "core/branch/authors.h"
 #include "core/branch/changes.h"
 #include "core/branch/history.h"
 #include "core/branch/protection.h"
@@ -17,7 +18,6 @@
 #include "core/meta/staging.h"
 #include "core/meta/writer.h"
 #include "core/tree/merge.h"
-#include "core/versioning/authors.h"
 
 namespace tarn::versioning {
 namespace {

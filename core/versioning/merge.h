@@ -52,6 +52,8 @@ struct MergeConflicts {
   uint64_t count = 0;
 };
 constexpr size_t kConflictsKeptMax = 100;
+/// Conflicting paths that an error names.
+constexpr size_t kConflictsShownMax = 20;
 
 /// Throws: invalid_argument "uncommitted changes (dirty branch)" (reason "dirty_branch"), "... no
 /// changes" (reason "no_changes"); conflict (reason "staged_overlap", with allow_dirty: staged

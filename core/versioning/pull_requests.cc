@@ -3,18 +3,17 @@
 #include "core/base/error.h"
 #include "core/base/reasons.h"
 #include "core/base/str_cat.h"
+#include "core/branch/authors.h"
 #include "core/branch/pull_request_store.h"
 #include "core/branch/refs.h"
 #include "core/branch/repositories.h"
 #include "core/meta/branches.h"
 #include "core/meta/commits.h"
-#include "core/versioning/authors.h"
 
 namespace tarn::versioning {
 namespace {
 
 constexpr std::string_view kPullRequestKey = ".tarn.pull_request";
-constexpr size_t kConflictsShownMax = 20;
 
 void check_title(std::string_view title) {
   if (title.empty()) throw_invalid("title: must not be empty");

@@ -5,6 +5,7 @@
 #include "core/base/error.h"
 #include "core/base/reasons.h"
 #include "core/base/str_cat.h"
+#include "core/branch/authors.h"
 #include "core/branch/protection.h"
 #include "core/branch/publish.h"
 #include "core/branch/refs.h"
@@ -12,12 +13,10 @@
 #include "core/meta/commits.h"
 #include "core/metrics/metric.h"
 #include "core/tree/merge.h"
-#include "core/versioning/authors.h"
+#include "core/versioning/merge.h"
 
 namespace tarn::versioning {
 namespace {
-
-constexpr size_t kConflictsShownMax = 20;
 
 struct Transplant {
   TreeRoot base;

@@ -16,7 +16,8 @@ CREATE TABLE commits (
   -- The user who made or recorded the commit, whatever committer it shows; NULL: nobody. It is a name, since a user who is
   -- deleted and created again must not approve what the earlier one made.
   made_by       text,
-  -- Users whose work is in the commit without their commits, which were squashed or cherry-picked; names, as made_by.
+  -- Other users whose work is in the commit: who staged its changes or made what was copied into it, and the makers of
+  -- commits that were squashed or cherry-picked; names, as made_by.
   makers        text[] NOT NULL DEFAULT '{}',
   -- The time at which the commit was stored, which clients do not choose.
   stored_at     timestamptz NOT NULL DEFAULT clock_timestamp(),

@@ -38,6 +38,14 @@ CREATE TABLE staging_ranges (
   PRIMARY KEY (token, lo)
 );
 
+-- One row is a user whose work is among the changes of a token: who staged a change, and whose work a copy brought. A row
+-- stays when its change is replaced. They are names, as commits.made_by.
+CREATE TABLE staging_makers (
+  token bigint NOT NULL,
+  maker text NOT NULL,
+  PRIMARY KEY (token, maker)
+);
+
 -- One row is a token that no branch refers to any more; its staged rows go after a grace that outlives every reader.
 CREATE TABLE retired_tokens (
   token      bigint PRIMARY KEY,
@@ -50,13 +58,25 @@ CREATE FUNCTION writer_lives(p_writer bigint) RETURNS boolean LANGUAGE sql STABL
   SELECT EXISTS (SELECT 1 FROM writers WHERE writer_id = p_writer AND expires_at > clock_timestamp())
 $$;
 
+-- Adds the makers of changes to a token, in the transaction that stages the changes and after them. Locks the rows that it
+-- adds. Called by the two functions below.
+CREATE FUNCTION note_staging_makers(p_token bigint, p_makers text[]) RETURNS void LANGUAGE plpgsql VOLATILE AS $$
+BEGIN
+  IF EXISTS (SELECT 1 FROM unnest(p_makers) AS u(m)
+             WHERE NOT EXISTS (SELECT 1 FROM staging_makers s WHERE s.token = p_token AND s.maker = m)) THEN
+    INSERT INTO staging_makers (token, maker) SELECT DISTINCT p_token, m FROM unnest(p_makers) AS u(m) ORDER BY m
+    ON CONFLICT DO NOTHING;
+  END IF;
+END
+$$;
+
 -- Stages rows under the rules that permitted them: no row enters a token that was sealed, and none is staged under other
 -- settings than p_settings, beside a read lease, or by a process that is gone. With p_hold the rules stay as they are
 -- until the transaction ends, for a write that is one statement of several. Locks the repository's row (with p_hold), then
 -- the staging area (class 1, shared), then the staged rows. Returns a result as above; 3 means that other rules hold.
 -- Raises TN404 (with p_hold) and TN455. Called by meta::Staging, also inside charge_quotas.
 CREATE FUNCTION stage_entries_under(p_settings bigint, p_hold boolean, p_writer bigint, p_branch integer,
-                                    p_keys bytea[], p_kinds smallint[], p_vals bytea[])
+                                    p_keys bytea[], p_kinds smallint[], p_vals bytea[], p_makers text[])
 RETURNS smallint LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
   v_token bigint;
@@ -82,6 +102,7 @@ BEGIN
   INSERT INTO staging (token, key, kind, val)
   SELECT v_token, k, kd, v FROM unnest(p_keys, p_kinds, p_vals) AS u(k, kd, v)
   ON CONFLICT (token, key) DO UPDATE SET kind = excluded.kind, val = excluded.val;
+  PERFORM note_staging_makers(v_token, p_makers);
   RETURN 0;
 END
 $$;
@@ -93,7 +114,7 @@ $$;
 -- inside charge_quotas.
 CREATE FUNCTION stage_entry_if(p_writer bigint, p_branch integer, p_token bigint, p_root bigint,
                                           p_expected_kind smallint, p_expected_val bytea,
-                                          p_key bytea, p_kind smallint, p_val bytea)
+                                          p_key bytea, p_kind smallint, p_val bytea, p_makers text[])
 RETURNS smallint LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
   v_token bigint;
@@ -118,6 +139,7 @@ BEGIN
     WHERE token = v_token AND key = p_key AND kind = p_expected_kind AND val = p_expected_val;
   END IF;
   IF NOT FOUND THEN RETURN 3; END IF;
+  PERFORM note_staging_makers(v_token, p_makers);
   RETURN 0;
 END
 $$;

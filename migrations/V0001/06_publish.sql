@@ -78,18 +78,27 @@ CREATE FUNCTION publish_commit(
 RETURNS smallint LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
   v_root bigint;
+  v_makers text[];
 BEGIN
   IF hold_repository(p_repo) <> p_settings THEN RETURN 3; END IF;
   IF NOT writer_lives(p_writer) THEN RETURN 2; END IF;
   IF require_kept_commits(p_repo, p_read) <> (SELECT count(DISTINCT id) FROM unnest(p_read) AS u(id)) THEN RETURN 5; END IF;
   INSERT INTO nodes (nid, repo_id, level, hash, body)
   SELECT n, p_repo, l, h, b FROM unnest(p_nids, p_levels, p_hashes, p_bodies) AS u(n, l, h, b);
+  v_makers := ARRAY(SELECT m FROM unnest(p_makers) AS u(m)
+                    UNION SELECT maker FROM staging_makers WHERE token = ANY (p_drained)
+                    EXCEPT SELECT p_user ORDER BY 1);
   INSERT INTO commits (repo_id, commit_id, generation, parents, root_nid, root_hash, committer, message, metadata,
                        created_ms, made_by, makers, changed_paths)
   VALUES (p_repo, p_commit, p_generation, p_parents, p_root_nid, p_root_hash, p_committer, p_message, p_metadata,
-          p_created_ms, nullif(p_user, ''), p_makers, nullif(p_changed_paths, ''))
+          p_created_ms, nullif(p_user, ''), v_makers, nullif(p_changed_paths, ''))
   ON CONFLICT DO NOTHING;
-  -- Two branches may make the same commit: both then use the tree of the row that is there.
+  -- Two branches may make the same commit: both then use the tree of the row that is there, which has the makers of both.
+  IF NOT FOUND THEN
+    UPDATE commits SET makers = ARRAY(SELECT unnest(makers || v_makers || p_user) EXCEPT SELECT unnest(ARRAY[made_by, ''])
+                                ORDER BY 1)
+    WHERE repo_id = p_repo AND commit_id = p_commit AND NOT (made_by || makers) @> (v_makers || p_user);
+  END IF;
   SELECT root_nid INTO v_root FROM commits WHERE repo_id = p_repo AND commit_id = p_commit FOR KEY SHARE;
   IF NOT FOUND THEN
     -- Garbage collection removed the row that was there. Raised, not returned: the nodes above must not stay.

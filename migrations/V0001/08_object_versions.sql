@@ -13,6 +13,7 @@ CREATE TABLE object_versions (
   kind       smallint NOT NULL,        -- 0 = the entry in val, 1 = deleted
   val        bytea NOT NULL,
   created_ms bigint NOT NULL,
+  makers     text[] NOT NULL,          -- users whose work the version is; empty: its commit tells
   PRIMARY KEY (branch_id, key, number)
 ) WITH (autovacuum_vacuum_insert_scale_factor = 0.1);
 
@@ -29,7 +30,7 @@ $$;
 -- its own. Called by meta::ObjectVersions.
 CREATE FUNCTION record_object_version(p_branch integer, p_key bytea, p_newest bigint, p_base bytea,
                                       p_base_version bytea, p_base_ms bigint,
-                                      p_version bytea, p_kind smallint, p_val bytea, p_created_ms bigint)
+                                      p_version bytea, p_kind smallint, p_val bytea, p_created_ms bigint, p_makers text[])
 RETURNS boolean LANGUAGE plpgsql VOLATILE AS $$
 BEGIN
   PERFORM lock_object_versions(p_branch, p_key);
@@ -39,11 +40,11 @@ BEGIN
   IF p_base IS NOT NULL THEN
     -- "null" names the newest of those that are called so; the others keep an id of their own.
     UPDATE object_versions SET is_null = false WHERE branch_id = p_branch AND key = p_key AND is_null;
-    INSERT INTO object_versions (branch_id, key, number, version, is_null, kind, val, created_ms)
-    VALUES (p_branch, p_key, nextval('object_version_numbers'), p_base_version, true, 0, p_base, p_base_ms);
+    INSERT INTO object_versions (branch_id, key, number, version, is_null, kind, val, created_ms, makers)
+    VALUES (p_branch, p_key, nextval('object_version_numbers'), p_base_version, true, 0, p_base, p_base_ms, '{}');
   END IF;
-  INSERT INTO object_versions (branch_id, key, number, version, is_null, kind, val, created_ms)
-  VALUES (p_branch, p_key, nextval('object_version_numbers'), p_version, false, p_kind, p_val, p_created_ms);
+  INSERT INTO object_versions (branch_id, key, number, version, is_null, kind, val, created_ms, makers)
+  VALUES (p_branch, p_key, nextval('object_version_numbers'), p_version, false, p_kind, p_val, p_created_ms, p_makers);
   RETURN true;
 END
 $$;

@@ -24,5 +24,6 @@ CREATE TABLE upload_parts (
   upload_id   text COLLATE "C" NOT NULL REFERENCES uploads ON DELETE CASCADE,
   part_number integer NOT NULL,
   entry       bytea NOT NULL,
+  makers      text[] NOT NULL,                      -- users whose work the bytes are
   PRIMARY KEY (upload_id, part_number)
 );

@@ -71,6 +71,8 @@ VersionedObject require_version(branch::Engine& engine, const Location& location
   out.repository = repository;
   out.entry = *std::move(found->entry);
   out.versioning = Versioning::kEnabled;
+  out.origin = {.repository = repository.id,
+                .makers = {found->makers.begin(), found->makers.end()}};
   out.version_id = text;
   return out;
 }

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "core/auth/resource.h"
+#include "core/base/acting_user.h"
 #include "core/base/error.h"
 #include "core/base/memory_share.h"
 #include "core/base/reasons.h"
@@ -212,7 +213,7 @@ http::Response Api::State::answer(http::Request& request, Router::Match match, s
   if (const auto wait = preferred_wait(request); wait && may_be_deferred(route, call)) {
     return run_or_defer(std::move(call), *wait);
   }
-  const branch::ActingUser user_of_hooks(call.caller.user.name, call.request.peer);
+  const ActingUser user_of_hooks(call.caller.user.name, call.request.peer);
   const MemoryScope memory(call.caller.user.name);
   http::Response response = route.handler.run(context, call);
   response.hold_memory(request.method);
@@ -261,19 +262,19 @@ http::Response Api::State::run_or_defer(Call call, std::chrono::seconds wait) {
                                                           : OperationState::kFailed;
     return jobs::OperationResult{state, response->status, response->body};
   };
-  const std::string id = context.operations.run(
-      {.name = std::string(route->operation),
-       .target = std::string(kept->raw_path()),
-       .owner = owner,
-       .run =
-           [this, response, deferred, kept] {
-             const branch::ActingUser user(deferred->caller.user.name, kept->peer);
-             const MemoryScope memory(deferred->caller.user.name);
-             *response = deferred->route.handler.run(context, *deferred);
-             response->hold_memory(kept->method);
-           },
-       .result = kept_answer},
-      wait);
+  const std::string id =
+      context.operations.run({.name = std::string(route->operation),
+                              .target = std::string(kept->raw_path()),
+                              .owner = owner,
+                              .run =
+                                  [this, response, deferred, kept] {
+                                    const ActingUser user(deferred->caller.user.name, kept->peer);
+                                    const MemoryScope memory(deferred->caller.user.name);
+                                    *response = deferred->route.handler.run(context, *deferred);
+                                    response->hold_memory(kept->method);
+                                  },
+                              .result = kept_answer},
+                             wait);
   if (!id.empty()) return deferred_response(owner, id);
   response->headers.add("Preference-Applied", "wait=" + std::to_string(wait.count()));
   return std::move(*response);

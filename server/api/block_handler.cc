@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "core/auth/resource.h"
+#include "core/base/acting_user.h"
 #include "core/base/encoding.h"
 #include "core/base/error.h"
 #include "core/base/reasons.h"
@@ -140,7 +141,7 @@ objects::UploadDigests write(const Context& context, const BlockGrant& grant,
 http::Response put(const Context& context, http::Request& request, const BlockGrant& grant,
                    const Repository& repository) {
   check_plain(request.headers);
-  const branch::ActingUser user(grant.user, request.peer);
+  const ActingUser user(grant.user, request.peer);
   IncomingObject incoming = open_raw_upload(request, grant.bytes_max);
   PutBody body(std::move(incoming.body), std::string(request.headers.get("Content-MD5")));
   const objects::UploadDigests digests =

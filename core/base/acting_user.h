@@ -1,0 +1,44 @@
+// The user on whose behalf a thread works.
+#pragma once
+
+#include <set>
+#include <string>
+#include <vector>
+
+namespace tarn {
+
+/// The user on whose behalf this thread works: hooks call back as that user, and what is staged is
+/// that user's work. Scopes nest; without one there is no user. One thread.
+class ActingUser {
+ public:
+  /// `address`: the IP of the user's request; "" = unknown, for work that an earlier request
+  /// started.
+  explicit ActingUser(std::string name, std::string address = {});
+  ~ActingUser();
+  ActingUser(const ActingUser&) = delete;
+  ActingUser& operator=(const ActingUser&) = delete;
+  static const std::string& name();
+  static const std::string& address();
+  /// Names of the users whose work this thread stages: the acting user and those of CopiedWork;
+  /// sorted, each once.
+  static std::vector<std::string> makers();
+
+ private:
+  std::string outer_;
+  std::string outer_address_;
+};
+
+/// The users who made what this thread copies: they are makers of what it stages too. Scopes nest.
+/// One thread.
+class CopiedWork {
+ public:
+  explicit CopiedWork(std::set<std::string> makers);
+  ~CopiedWork();
+  CopiedWork(const CopiedWork&) = delete;
+  CopiedWork& operator=(const CopiedWork&) = delete;
+
+ private:
+  std::set<std::string> outer_;
+};
+
+}  // namespace tarn
