@@ -220,7 +220,7 @@ struct Apply {
   }
 };
 
-void apply(Session& session, const Apply& options) {
+ExitCode apply(Session& session, const Apply& options) {
   if (options.file.empty()) throw usage_error("setting a policy: name its file with -f");
   const std::string document = read_whole_file(options.file, kDocumentBytesMax);
   const Uri uri = options.policy.empty()
@@ -241,7 +241,10 @@ void apply(Session& session, const Apply& options) {
   }
   const Answer answer = session.client.upload(upload);
   Json set = json_of(answer);
-  const std::string changed = set.value("changed", false) ? "yes" : "no";
+  const bool proposed = set.value("proposed", false);
+  const std::string changed = set.value("changed", false) ? "yes"
+                              : proposed                  ? "no, waits for a second user"
+                                                          : "no";
   for (const Json& warning : set.value("warnings", Json::array()))
     session.out.remark(warning.get<std::string>());
   const std::vector<std::pair<std::string, std::string>> lines = {
@@ -251,15 +254,23 @@ void apply(Session& session, const Apply& options) {
       {"digest", set.value("digest", "")},
       {"changed", changed}};
   session.out.object("GatePolicy", std::move(set), lines);
+  if (!proposed) return ExitCode::kOk;
+  session.out.remark(
+      str_cat("another user confirms the change by applying the same document: tarn ",
+              "policy show ", to_string(uri), " --proposed > FILE, then tarn policy ", "apply ",
+              to_string(uri), " -f FILE"));
+  return ExitCode::kApprovalNeeded;
 }
 
 struct ShowGatePolicy {
   std::string policy;
   int64_t version = 0;
+  bool proposed = false;
 
   void declare(Command& command) {
     command.argument("POLICY", policy, std::string(kNameHelp))
-        .option("--version", version, "an older version; default: the current one");
+        .option("--version", version, "an older version; default: the current one")
+        .flag("--proposed", proposed, "the change that waits for a second user");
   }
 };
 
@@ -267,11 +278,27 @@ void show_gate_policy(Session& session, const ShowGatePolicy& options) {
   Request request{.path = policy_path(session.ref(options.policy))};
   if (options.version != 0) request.query.emplace_back("version", std::to_string(options.version));
   Json policy = session.client.call(request);
+  const Json proposal = policy.value("proposal", Json::object());
+  if (options.proposed) {
+    if (proposal.empty()) {
+      throw Error(ErrorCode::kNotFound,
+                  "showing a policy: no change of it waits for a second user");
+    }
+    session.out.remark(str_cat("proposed by ", proposal.value("author", ""), " at ",
+                               proposal.value("creation_date", ""), ", to change version ",
+                               proposal.value("base_version", int64_t{0}),
+                               proposal.value("removes", false) ? ": removes the policy" : ""));
+    if (session.out.format() == Format::kTable) {
+      session.out.data() << proposal.value("document", "");
+      return;
+    }
+  }
   if (session.out.format() == Format::kTable) {
     // Print the document unchanged, so that it can be edited and applied again.
     session.out.remark(str_cat(
         "version ", policy.value("version", int64_t{0}), " by ", policy.value("author", ""), " at ",
-        policy.value("creation_date", ""), policy.value("removed", false) ? ": removed" : ""));
+        policy.value("creation_date", ""), policy.value("removed", false) ? ": removed" : "",
+        proposal.empty() ? "" : "; a change waits for a second user (--proposed)"));
     session.out.data() << policy.value("document", "");
     return;
   }
@@ -312,13 +339,18 @@ struct RemoveGatePolicy {
   }
 };
 
-void remove_gate_policy(Session& session, const RemoveGatePolicy& options) {
+ExitCode remove_gate_policy(Session& session, const RemoveGatePolicy& options) {
   const Uri uri = session.ref(options.policy);
   session.confirm(
       str_cat("remove policy ", to_string(uri), ", so that its destination has no gate?"),
       options.yes);
-  session.client.call(delete_request(policy_path(uri)));
+  if (!session.client.call(delete_request(policy_path(uri))).is_null()) {
+    session.out.remark(str_cat("the removal waits until another user asks for it: tarn policy rm ",
+                               to_string(uri)));
+    return ExitCode::kApprovalNeeded;
+  }
   session.out.remark(str_cat("removed policy ", to_string(uri), "; its versions stay"));
+  return ExitCode::kOk;
 }
 
 }  // namespace

@@ -139,6 +139,21 @@ TEST_F(WebhookEvents, OfPoliciesSayWhatAnAdministratorChanged) {
   EXPECT_EQ(told("destination")[2], "policy.removed main");
 }
 
+TEST_F(WebhookEvents, OfAPolicyTellThatAChangeIsProposed) {
+  listen(repo, {"policy.*"});
+  const auto set = [&](const std::string& more, const std::string& user) {
+    promotion::set_gate_policy(
+        *engine, repo, "digits",
+        {.document = "destination: main\nconfirm_changes: true\n" + more, .author = user});
+  };
+  set("", "owner");
+  set("require_up_to_date: true\n", "mallory");
+  set("require_up_to_date: true\n", "mallory");
+  set("require_up_to_date: true\n", "owner");
+  EXPECT_EQ(told("actor"), (std::vector<std::string>{"policy.set owner", "policy.proposed mallory",
+                                                     "policy.set owner"}));
+}
+
 TEST_F(WebhookEvents, OfTheDeletionOutliveTheRepository) {
   Outbox outbox(engine.pool);
   const std::chrono::seconds week{7 * 24 * 3600};

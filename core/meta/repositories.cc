@@ -138,6 +138,7 @@ constexpr db::Query kRemovals[] = {
     // The trigger permits this because the repository is marked as deleted.
     {"repositories_delete_gate_versions", "DELETE FROM gate_policy_versions WHERE repo_id = $1"},
     {"repositories_delete_gates", "DELETE FROM gate_policies WHERE repo_id = $1"},
+    {"repositories_delete_gate_proposals", "DELETE FROM gate_policy_proposals WHERE repo_id = $1"},
     {"repositories_delete_runs", "DELETE FROM runs WHERE repo_id = $1"},
     {"repositories_delete_metrics", "DELETE FROM metrics WHERE repo_id = $1"},
     {"repositories_delete_params", "DELETE FROM params WHERE repo_id = $1"},

@@ -9,16 +9,14 @@ namespace tarn {
 
 /// All types. The database creates those of refs, policies, imports, quotas and the deletion of a
 /// repository where the rows change; hooks and promotions add their own (core/events/outbox.h).
-constexpr std::array<std::string_view, 28> kEventTypes = {
-    "branch.created",        "branch.updated",      "branch.deleted",
-    "branch.stale",          "branch.expiring",     "tag.created",
-    "tag.updated",           "tag.deleted",         "alias.set",
-    "alias.removed",         "alias.moved_by_hand", "policy.set",
-    "policy.removed",        "import.completed",    "import.failed",
-    "import.cancelled",      "hook.completed",      "hook.failed",
-    "promotion.created",     "promotion.waiting",   "promotion.promoted",
-    "promotion.rejected",    "promotion.failed",    "promotion.cancelled",
-    "promotion.rolled_back", "quota.warning",       "quota.exceeded",
+constexpr std::array<std::string_view, 29> kEventTypes = {
+    "branch.created",      "branch.updated",        "branch.deleted",      "branch.stale",
+    "branch.expiring",     "tag.created",           "tag.updated",         "tag.deleted",
+    "alias.set",           "alias.removed",         "alias.moved_by_hand", "policy.set",
+    "policy.proposed",     "policy.removed",        "import.completed",    "import.failed",
+    "import.cancelled",    "hook.completed",        "hook.failed",         "promotion.created",
+    "promotion.waiting",   "promotion.promoted",    "promotion.rejected",  "promotion.failed",
+    "promotion.cancelled", "promotion.rolled_back", "quota.warning",       "quota.exceeded",
     "repository.deleted",
 };
 

@@ -35,6 +35,7 @@ void check_outcome(const GatePolicyStore::Result& result, std::string_view name,
   switch (result.outcome) {
     case Outcome::kDone:
     case Outcome::kUnchanged:
+    case Outcome::kProposed:
       return;
     case Outcome::kRepositoryGone:
       throw Error(ErrorCode::kNotFound, reason::kRepositoryNotFound, "repository not found");
@@ -118,6 +119,7 @@ GatePolicySet set_gate_policy(branch::Engine& engine, const Repository& reposito
   const GatePolicyStore::Setting written{.name = draft.name,
                                          .destination = policy.destination,
                                          .alias = policy.alias,
+                                         .confirms = policy.confirm_changes,
                                          .document = draft.body->document,
                                          .digest = draft.body->digest,
                                          .ancestor = draft.body->ancestor,
@@ -129,20 +131,33 @@ GatePolicySet set_gate_policy(branch::Engine& engine, const Repository& reposito
   const GatePolicyStore::Result result = GatePolicyStore(engine.pool).set(repository.id, written);
   check_outcome(result, name, policy);
   if (result.outcome == Outcome::kUnchanged) {
-    return {get_gate_policy(engine, repository, name, result.version), false, warnings_of(policy)};
+    return {get_gate_policy(engine, repository, name, result.version), false, false,
+            warnings_of(policy)};
+  }
+  if (result.outcome == Outcome::kProposed) {
+    draft.version = result.version;
+    return {std::move(draft), false, true, warnings_of(policy)};
   }
   PromotionStore(engine.pool, engine.clock).wake_all(repository.id, policy.destination);
   // The response describes this request's version, even if another request has replaced it since.
   draft.version = result.version;
-  return {std::move(draft), true, warnings_of(policy)};
+  return {std::move(draft), true, false, warnings_of(policy)};
 }
 
-void remove_gate_policy(branch::Engine& engine, const Repository& repository, std::string_view name,
+bool remove_gate_policy(branch::Engine& engine, const Repository& repository, std::string_view name,
                         std::string_view author, std::optional<int64_t> expected) {
   branch::check_writable(engine, repository, /*force=*/false);
-  check_outcome(GatePolicyStore(engine.pool)
-                    .remove(repository.id, name, author, engine.clock.now(), expected),
-                name, {});
+  const GatePolicyStore::Result result =
+      GatePolicyStore(engine.pool)
+          .remove(repository.id, name, author, engine.clock.now(), expected);
+  check_outcome(result, name, {});
+  return result.outcome == Outcome::kDone;
+}
+
+std::optional<GatePolicyProposal> find_gate_policy_proposal(branch::Engine& engine,
+                                                            const Repository& repository,
+                                                            std::string_view name) {
+  return GatePolicyStore(engine.pool).proposal(repository.id, name);
 }
 
 GatePolicyVersion get_gate_policy(branch::Engine& engine, const Repository& repository,

@@ -26,7 +26,8 @@ struct GatePolicySetting {
 };
 struct GatePolicySet {
   GatePolicyVersion version;
-  bool changed = true;  ///< else the policy held with this document and these users already
+  bool changed = true;    ///< else the policy held with this document and these users already
+  bool proposed = false;  ///< nothing changed: the draft waits until another user asks for the same
   std::vector<std::string> warnings{};  ///< as warnings_of
 };
 /// Creates the next version of the policy. Its refs and users are resolved now, once and for all: a
@@ -44,14 +45,20 @@ GatePolicySet set_gate_policy(branch::Engine& engine, const Repository& reposito
 GatePolicyVersion draft_gate_policy(branch::Engine& engine, const Repository& repository,
                                     std::string_view name, const GatePolicySetting& setting);
 
-/// Removes a policy; its versions stay. Throws: not_found (reason "policy_not_found"),
-/// precondition_failed (reason "policy_moved").
-void remove_gate_policy(branch::Engine& engine, const Repository& repository, std::string_view name,
+/// Removes a policy; its versions stay. false: the removal waits until another user asks for the
+/// same. Throws: not_found (reason "policy_not_found"), precondition_failed (reason
+/// "policy_moved").
+bool remove_gate_policy(branch::Engine& engine, const Repository& repository, std::string_view name,
                         std::string_view author, std::optional<int64_t> expected = {});
 
 /// Without `version` the one that holds. Throws not_found (reason "policy_not_found").
 GatePolicyVersion get_gate_policy(branch::Engine& engine, const Repository& repository,
                                   std::string_view name, std::optional<int64_t> version = {});
+
+/// The change of the policy that waits for a second user, if there is one.
+std::optional<GatePolicyProposal> find_gate_policy_proposal(branch::Engine& engine,
+                                                            const Repository& repository,
+                                                            std::string_view name);
 
 /// The policies in force, by name.
 Page<GatePolicyVersion> list_gate_policies(branch::Engine& engine, const Repository& repository,

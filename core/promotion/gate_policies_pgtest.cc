@@ -268,5 +268,119 @@ TEST_F(Policies, VersionsAreNeverChangedAndGoWithTheRepository) {
             "done");
 }
 
+/// A policy whose changes a second user confirms, in force as version 1.
+class ConfirmedPolicies : public Policies {
+ protected:
+  void SetUp() override {
+    set("dogs", kText);
+    ASSERT_EQ(version(), 1);
+  }
+  std::string set_as(const std::string& user, const std::string& text,
+                     std::optional<int64_t> expected = std::nullopt) {
+    try {
+      const GatePolicySet done = set_gate_policy(
+          *engine, repo, "dogs", {.document = text, .author = user, .expected = expected});
+      return done.changed ? "set" : done.proposed ? "proposed" : "unchanged";
+    } catch (const Error& error) {
+      return std::string(error.reason());
+    }
+  }
+  std::string remove_as(const std::string& user) {
+    return remove_gate_policy(*engine, repo, "dogs", user) ? "removed" : "proposed";
+  }
+  int64_t version() { return get_gate_policy(*engine, repo, "dogs").version; }
+  std::string proposed_by() {
+    const auto proposal = find_gate_policy_proposal(*engine, repo, "dogs");
+    return proposal ? proposal->author : "";
+  }
+
+  const std::string kText = document("prod", "confirm_changes: true\n");
+  const std::string kWeak = document("prod", "confirm_changes: false\n");
+};
+
+TEST_F(ConfirmedPolicies, ChangeOnceASecondUserAsksForTheSame) {
+  EXPECT_EQ(set_as("ann", kWeak), "proposed");
+  EXPECT_EQ(set_as("ann", kWeak), "proposed") << "the same user again";
+  EXPECT_EQ(version(), 1);
+  EXPECT_EQ(proposed_by(), "ann");
+  EXPECT_EQ(set_as("bob", kWeak), "set");
+  EXPECT_EQ(version(), 2);
+  EXPECT_EQ(proposed_by(), "");
+  EXPECT_EQ(set_as("ann", kText), "set") << "version 2 wants no confirmation";
+}
+
+TEST_F(ConfirmedPolicies, AnotherDocumentConfirmsNothing) {
+  EXPECT_EQ(set_as("ann", kWeak), "proposed");
+  EXPECT_EQ(set_as("bob", kWeak + "# more\n"), "proposed");
+  EXPECT_EQ(proposed_by(), "bob") << "the later proposal replaces the earlier";
+  EXPECT_EQ(set_as("bob", kWeak), "proposed") << "what ann proposed is gone";
+  EXPECT_EQ(version(), 1);
+}
+
+TEST_F(ConfirmedPolicies, AreRemovedByTwoUsers) {
+  EXPECT_EQ(remove_as("ann"), "proposed");
+  EXPECT_EQ(remove_as("ann"), "proposed");
+  EXPECT_EQ(gate("prod"), "dogs");
+  EXPECT_EQ(set_as("bob", kWeak), "proposed") << "a change does not confirm a removal";
+  EXPECT_EQ(remove_as("bob"), "proposed") << "which is gone";
+  EXPECT_EQ(remove_as("ann"), "removed");
+  EXPECT_EQ(gate("prod"), "");
+}
+
+TEST_F(ConfirmedPolicies, AProposalIsOfOneVersion) {
+  EXPECT_EQ(set_as("ann", kWeak), "proposed");
+  const std::string other = kText + "require_up_to_date: true\n";
+  EXPECT_EQ(set_as("bob", other), "proposed");
+  EXPECT_EQ(set_as("carol", other), "set");
+  EXPECT_EQ(set_as("bob", kWeak), "proposed") << "nobody proposed it for version 2";
+}
+
+TEST_F(ConfirmedPolicies, TheDocumentInForceWithdrawsAProposal) {
+  EXPECT_EQ(set_as("ann", kWeak), "proposed");
+  EXPECT_EQ(set_as("bob", kText), "unchanged");
+  EXPECT_EQ(proposed_by(), "");
+  EXPECT_EQ(set_as("bob", kWeak), "proposed");
+}
+
+TEST_F(ConfirmedPolicies, AUserWhoIsMadeAgainIsStillOne) {
+  const auto make_user = [&](const char* name) {
+    engine.pool.run({"test_user", "INSERT INTO users (name, created_ms) VALUES ($1, 0)"}, {name},
+                    db::Pool::Retry::kWrite);
+  };
+  make_user("ann");
+  EXPECT_EQ(set_as("ann", kWeak), "proposed");
+  engine.pool.run({"test_rename_user", "UPDATE users SET name = 'eve' WHERE name = 'ann'"}, {},
+                  db::Pool::Retry::kWrite);
+  EXPECT_EQ(set_as("eve", kWeak), "proposed") << "another name of the same user";
+  make_user("bob");
+  EXPECT_EQ(set_as("bob", kWeak), "set");
+}
+
+TEST_F(ConfirmedPolicies, MeanTheRefsThatWereProposed) {
+  const std::string ref = document("prod", "require_ancestor: prod\n");
+  EXPECT_EQ(set_as("ann", ref), "proposed");
+  engine.put(repo, "main", "more", "1");
+  engine.commit(repo, "main");
+  const std::string moving = document("prod", "require_ancestor: main\n");
+  EXPECT_EQ(set_as("ann", moving), "proposed");
+  engine.put(repo, "main", "more", "2");
+  engine.commit(repo, "main");
+  EXPECT_EQ(set_as("bob", moving), "proposed") << "the ref means another commit by now";
+  EXPECT_EQ(set_as("ann", moving), "set");
+}
+
+TEST_F(ConfirmedPolicies, OfTwoAtOnceOneConfirms) {
+  for (int round = 0; round < 20; ++round) {
+    const std::string text = kText + "# " + std::to_string(round) + "\n";
+    std::vector<std::string> done(2);
+    {
+      std::jthread one([&] { done[0] = set_as("ann", text); });
+      std::jthread two([&] { done[1] = set_as("bob", text); });
+    }
+    std::sort(done.begin(), done.end());
+    EXPECT_EQ(done, (std::vector<std::string>{"proposed", "set"}));
+  }
+}
+
 }  // namespace
 }  // namespace tarn::promotion

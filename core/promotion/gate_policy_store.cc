@@ -1,5 +1,6 @@
 #include "core/promotion/gate_policy_store.h"
 
+#include "core/base/digest.h"
 #include "core/base/error.h"
 #include "core/base/reasons.h"
 #include "core/base/str_cat.h"
@@ -47,7 +48,29 @@ constexpr db::Query kSelectVersions{"gate_policies_select_versions",
   ORDER BY v.version DESC LIMIT $4)sql"};
 
 constexpr db::Query kSelectLastVersion{"gate_policies_select_last_version", R"sql(
-  SELECT version, destination IS NOT NULL FROM gate_policies WHERE repo_id = $1 AND name = $2)sql"};
+  SELECT version, destination IS NOT NULL, confirms FROM gate_policies WHERE repo_id = $1 AND name = $2)sql"};
+
+// A transaction that uses these has locked the settings: proposals change one at a time.
+constexpr db::Query kSelectProposal{"gate_policies_select_proposal", R"sql(
+  SELECT base, document, author, at_ms FROM gate_policy_proposals WHERE repo_id = $1 AND name = $2)sql"};
+
+constexpr db::Query kTakeProposal{"gate_policies_take_proposal", R"sql(
+  DELETE FROM gate_policy_proposals
+  WHERE repo_id = $1 AND name = $2 AND base = $3 AND digest = $4 AND author <> $5
+    AND author_id <> coalesce((SELECT user_id FROM users WHERE name = $5), -1)
+  RETURNING 1)sql"};
+
+constexpr db::Query kDropProposal{"gate_policies_drop_proposal", R"sql(
+  DELETE FROM gate_policy_proposals WHERE repo_id = $1 AND name = $2)sql"};
+
+// The same proposal again keeps its time, and tells nobody.
+constexpr db::Query kPutProposal{"gate_policies_put_proposal", R"sql(
+  INSERT INTO gate_policy_proposals AS p (repo_id, name, base, document, digest, author, author_id, at_ms)
+  VALUES ($1, $2, $3, $4, $5, $6, coalesce((SELECT user_id FROM users WHERE name = $6), 0), $7)
+  ON CONFLICT (repo_id, name) DO UPDATE SET base = excluded.base, document = excluded.document,
+    digest = excluded.digest, author = excluded.author, author_id = excluded.author_id, at_ms = excluded.at_ms
+  WHERE (p.base, p.digest, p.author, p.author_id)
+    IS DISTINCT FROM (excluded.base, excluded.digest, excluded.author, excluded.author_id))sql"};
 
 // Locked until its gate is set: a concurrent deletion of the branch either precedes the policy or
 // is refused.
@@ -73,9 +96,9 @@ constexpr db::Query kSelectUsers{"gate_policies_select_users", R"sql(
   SELECT name, user_id FROM users WHERE name = ANY ($1))sql"};
 
 constexpr db::Query kUpsert{"gate_policies_upsert_row", R"sql(
-  INSERT INTO gate_policies (repo_id, name, version, destination, alias) VALUES ($1, $2, $3, $4, $5)
-  ON CONFLICT (repo_id, name) DO UPDATE SET
-    version = excluded.version, destination = excluded.destination, alias = excluded.alias)sql"};
+  INSERT INTO gate_policies (repo_id, name, version, destination, alias, confirms) VALUES ($1, $2, $3, $4, $5, $6)
+  ON CONFLICT (repo_id, name) DO UPDATE SET version = excluded.version, destination = excluded.destination,
+    alias = excluded.alias, confirms = excluded.confirms)sql"};
 
 // All branches whose gate this change sets or removes.
 constexpr db::Query kUpdateGates{"gate_policies_update_gates", R"sql(
@@ -125,6 +148,7 @@ std::optional<GatePolicyVersion> only_version(const db::Rows& rows) {
 struct Last {
   int64_t version = 0;
   bool holds = false;
+  bool confirms = false;
   bool is(std::optional<int64_t> expected) const {
     return !expected || *expected == (holds ? version : 0);
   }
@@ -132,11 +156,55 @@ struct Last {
 
 Last last_version(db::Connection& connection, int32_t repo, std::string_view name) {
   struct Column {
-    enum : int { kVersion, kHolds };
+    enum : int { kVersion, kHolds, kConfirms };
   };
   const db::Rows rows = connection.run(kSelectLastVersion, {repo, name});
   if (rows.empty()) return {};
-  return {rows.integer(0, Column::kVersion), rows.boolean(0, Column::kHolds)};
+  return {rows.integer(0, Column::kVersion), rows.boolean(0, Column::kHolds),
+          rows.boolean(0, Column::kConfirms)};
+}
+
+std::vector<std::string> pairs_of(const std::map<std::string, int32_t>& users) {
+  std::vector<std::string> out;
+  for (const auto& [name, id] : users) {
+    out.push_back(name);
+    out.push_back(std::to_string(id));
+  }
+  return out;
+}
+
+/// A change that may need a second user. `setting` nullptr: it removes the policy.
+struct Change {
+  std::string_view name;
+  const GatePolicyStore::Setting* setting;
+  std::string_view author;
+  Instant at;
+
+  std::string digest() const {
+    if (setting == nullptr) return sha256("");
+    std::string text = setting->digest;
+    for (const auto& commit : {setting->ancestor, setting->unchanged_since}) {
+      text += commit ? to_text(*commit) : "-";
+    }
+    for (const std::string& word : pairs_of(setting->users)) text += str_cat(word, "\n");
+    return sha256(text);
+  }
+};
+
+/// Whether the change may be made now; if not, it is proposed. The settings are locked.
+bool may_change(db::Connection& connection, int32_t repo, const Last& last, const Change& change) {
+  if (!last.holds || !last.confirms) return true;
+  const std::string digest = change.digest();
+  if (!connection
+           .run(kTakeProposal, {repo, change.name, last.version, db::Bytes{digest}, change.author})
+           .empty()) {
+    return true;
+  }
+  const std::optional<std::string> document =
+      change.setting == nullptr ? std::nullopt : std::optional(change.setting->document);
+  connection.run(kPutProposal, {repo, change.name, last.version, document, db::Bytes{digest},
+                                change.author, to_millis(change.at)});
+  return false;
 }
 
 }  // namespace
@@ -165,19 +233,20 @@ GatePolicyStore::Result GatePolicyStore::set(RepositoryId repository, const Sett
     const auto present = only_version(connection.run(kSelectHolding, {repo, setting.name}));
     if (present && present->body->document == setting.document &&
         present->body->users == setting.users) {
+      connection.run(kDropProposal, {repo, setting.name});
       return {Outcome::kUnchanged, last.version};
     }
-    const int64_t version = last.version + 1;
-    std::vector<std::string> users;
-    for (const auto& [name, id] : setting.users) {
-      users.push_back(name);
-      users.push_back(std::to_string(id));
+    if (!may_change(connection, repo, last, {setting.name, &setting, setting.author, setting.at})) {
+      return {Outcome::kProposed, last.version};
     }
-    connection.run(kInsertVersion, {repo, setting.name, version, setting.destination.str(),
-                                    setting.document, db::Bytes{setting.digest}, setting.author,
-                                    to_millis(setting.at), meta::bytes_or_null(setting.ancestor),
-                                    meta::bytes_or_null(setting.unchanged_since), users});
-    connection.run(kUpsert, {repo, setting.name, version, setting.destination.str(), alias});
+    const int64_t version = last.version + 1;
+    connection.run(kInsertVersion,
+                   {repo, setting.name, version, setting.destination.str(), setting.document,
+                    db::Bytes{setting.digest}, setting.author, to_millis(setting.at),
+                    meta::bytes_or_null(setting.ancestor),
+                    meta::bytes_or_null(setting.unchanged_since), pairs_of(setting.users)});
+    connection.run(
+        kUpsert, {repo, setting.name, version, setting.destination.str(), alias, setting.confirms});
     connection.run(kUpdateGates, {repo, setting.name, setting.destination.str()});
     branch::AliasStore::clear_policy(connection, repository, setting.name);
     if (alias &&
@@ -201,10 +270,13 @@ GatePolicyStore::Result GatePolicyStore::remove(RepositoryId repository, std::st
     const Last last = last_version(connection, repo, name);
     if (!last.holds) return {Outcome::kAbsent};
     if (!last.is(expected)) return {Outcome::kMoved, last.version};
+    if (!may_change(connection, repo, last, {name, nullptr, author, at})) {
+      return {Outcome::kProposed, last.version};
+    }
     const int64_t version = last.version + 1;
     connection.run(kInsertVersion, {repo, name, version, none, none, no_bytes, author,
                                     to_millis(at), no_bytes, no_bytes, std::vector<std::string>()});
-    connection.run(kUpsert, {repo, name, version, none, none});
+    connection.run(kUpsert, {repo, name, version, none, none, false});
     connection.run(kUpdateGates, {repo, name, none});
     branch::AliasStore::clear_policy(connection, repository, name);
     connection.run(kBumpSettings, {repo});
@@ -230,6 +302,22 @@ std::map<std::string, int32_t> GatePolicyStore::user_ids(const std::vector<std::
 bool GatePolicyStore::hold(db::Connection& connection, RepositoryId repository,
                            std::string_view name, int64_t version) {
   return !connection.run(kHold, {static_cast<int32_t>(repository), name, version}).empty();
+}
+
+std::optional<GatePolicyProposal> GatePolicyStore::proposal(RepositoryId repository,
+                                                            std::string_view name) {
+  struct Column {
+    enum : int { kBase, kDocument, kAuthor, kAtMs };
+  };
+  const db::Rows rows =
+      pool_.run(kSelectProposal, {static_cast<int32_t>(repository), name}, db::Pool::Retry::kRead);
+  if (rows.empty()) return std::nullopt;
+  GatePolicyProposal out{.base = rows.integer(0, Column::kBase),
+                         .document = std::nullopt,
+                         .author = std::string(rows.text(0, Column::kAuthor)),
+                         .at = from_millis(rows.integer(0, Column::kAtMs))};
+  if (!rows.null(0, Column::kDocument)) out.document = rows.text(0, Column::kDocument);
+  return out;
 }
 
 std::optional<GatePolicyVersion> GatePolicyStore::find(RepositoryId repository,

@@ -36,6 +36,14 @@ struct GatePolicyVersion {
   Instant at{};
 };
 
+/// A change of a policy that waits for a second user.
+struct GatePolicyProposal {
+  int64_t base = 0;                     ///< the version that it changes
+  std::optional<std::string> document;  ///< nullopt: it removes the policy
+  std::string author;                   ///< name of the user
+  Instant at{};
+};
+
 /// Safe from any thread.
 class GatePolicyStore {
  public:
@@ -44,7 +52,8 @@ class GatePolicyStore {
   struct Setting {
     std::string name;
     BranchName destination;
-    std::string alias{};  ///< "" = none
+    std::string alias{};    ///< "" = none
+    bool confirms = false;  ///< the next change needs a second user
     std::string document;
     std::string digest;
     std::optional<CommitId> ancestor{};
@@ -57,6 +66,7 @@ class GatePolicyStore {
   enum class Outcome {
     kDone,
     kUnchanged,  ///< it holds with this document and these users already
+    kProposed,   ///< it waits for a second user
     kRepositoryGone,
     kBranchGone,        ///< there is no such destination
     kDestinationTaken,  ///< another policy guards it
@@ -70,7 +80,9 @@ class GatePolicyStore {
     std::string other{};  ///< the policy that has the destination or the alias
   };
   /// One change of a repository's settings at a time, over all servers. Its settings' version grows
-  /// and branches know their gate in the same transaction.
+  /// and branches know their gate in the same transaction. If the policy in force wants its changes
+  /// confirmed, the change is proposed, and made when another user asks for the same. A setting
+  /// that holds already withdraws what is proposed.
   Result set(RepositoryId repository, const Setting& setting);
   Result remove(RepositoryId repository, std::string_view name, std::string_view author, Instant at,
                 std::optional<int64_t> expected);
@@ -81,6 +93,9 @@ class GatePolicyStore {
   /// Whether this version holds, and keeps holding until the caller's transaction ends.
   static bool hold(db::Connection& connection, RepositoryId repository, std::string_view name,
                    int64_t version);
+
+  /// The change of the policy that waits for a second user.
+  std::optional<GatePolicyProposal> proposal(RepositoryId repository, std::string_view name);
 
   /// The version in force; nullopt if there is none.
   std::optional<GatePolicyVersion> find(RepositoryId repository, std::string_view name);

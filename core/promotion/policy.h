@@ -174,6 +174,7 @@ struct GatePolicy {
   std::optional<CommitId> ancestor{};  ///< its commit when the policy was set
   UnchangedSince unchanged_since{};
   bool require_up_to_date = false;  ///< the destination's head is in the history
+  bool confirm_changes = false;     ///< a second user must ask for the same change of the policy
   Baseline baseline = Baseline::kLast;
   /// Users whose runs of the champion's commit replace the values that it was promoted with.
   std::vector<PolicyUser> remeasure{};

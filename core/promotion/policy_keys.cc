@@ -7,7 +7,7 @@
 namespace tarn::promotion {
 namespace {
 
-constexpr std::array<PolicyKey, 59> kKeys{{
+constexpr std::array<PolicyKey, 60> kKeys{{
     {"name", "name", "", "The name of the policy; `tarn policy apply` takes it from here.",
      "dogs-champion"},
     {"destination", "branch", "",
@@ -27,6 +27,9 @@ constexpr std::array<PolicyKey, 59> kKeys{{
      "[\"data/**\"]"},
     {"require_up_to_date", "true or false", "false",
      "The head of the destination must be in the history of the candidate.", "true"},
+    {"confirm_changes", "true or false", "false",
+     "A change of this policy, and its removal, waits until a second user asks for the same.",
+     "true"},
     {"baseline", "`last`, `best_ever` or `none`", "last",
      "What candidates are compared with when a rollback left no champion, or a worse one: the last "
      "champion, the best value ever promoted, or nothing.",

@@ -87,6 +87,9 @@ class PolicyReader {
     if (const YamlNode* node = find(members, "require_up_to_date")) {
       policy_.require_up_to_date = in_.flag_at(*node, "require_up_to_date");
     }
+    if (const YamlNode* node = find(members, "confirm_changes")) {
+      policy_.confirm_changes = in_.flag_at(*node, "confirm_changes");
+    }
     if (const YamlNode* node = find(members, "baseline")) read_baseline(*node);
     if (const YamlNode* node = find(members, "remeasure")) read_remeasure(*node);
     if (const YamlNode* node = find(members, "method")) read_methods(*node);

@@ -7,6 +7,7 @@ CREATE TABLE gate_policies (
   version     bigint NOT NULL,                      -- the newest version in gate_policy_versions
   destination text COLLATE "C",                     -- NULL: removed
   alias       text COLLATE "C",                     -- the alias whose commit is the champion; NULL: none
+  confirms    boolean NOT NULL DEFAULT false,       -- a change needs a second user (confirm_changes)
   PRIMARY KEY (repo_id, name),
   UNIQUE (repo_id, destination),
   UNIQUE (repo_id, alias)
@@ -29,6 +30,19 @@ CREATE TABLE gate_policy_versions (
   users           text[] NOT NULL DEFAULT '{}',
   PRIMARY KEY (repo_id, name, version),
   CHECK ((document IS NULL) = (digest IS NULL) AND (document IS NULL) = (destination IS NULL))
+);
+
+-- One row is a change of a policy that waits for a second user, who asks for the same. A later proposal replaces it.
+CREATE TABLE gate_policy_proposals (
+  repo_id   integer NOT NULL,
+  name      text COLLATE "C" NOT NULL,
+  base      bigint NOT NULL,                        -- the version that it changes
+  document  text,                                   -- NULL: removes the policy
+  digest    bytea NOT NULL,                         -- SHA-256 of document, commits and users, as they would be set
+  author    text COLLATE "C" NOT NULL,
+  author_id integer NOT NULL,                       -- 0: there is no such user
+  at_ms     bigint NOT NULL,
+  PRIMARY KEY (repo_id, name)
 );
 
 -- Keeps the versions that evidence names: rows of gate_policy_versions are deleted with their repository only.

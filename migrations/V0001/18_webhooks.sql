@@ -199,6 +199,19 @@ $$;
 CREATE TRIGGER gate_policy_versions_tell AFTER INSERT ON gate_policy_versions
   FOR EACH ROW EXECUTE FUNCTION tell_policy();
 
+-- Emits policy.proposed.
+CREATE FUNCTION tell_policy_proposal() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+  IF EXISTS (SELECT 1 FROM webhooks WHERE repo_id = NEW.repo_id AND active) THEN
+    PERFORM emit_event(NEW.repo_id, 'policy.proposed', jsonb_build_object(
+      'name', NEW.name, 'version', NEW.base, 'actor', NEW.author, 'removes', NEW.document IS NULL));
+  END IF;
+  RETURN NULL;
+END
+$$;
+CREATE TRIGGER gate_policy_proposals_tell AFTER INSERT OR UPDATE ON gate_policy_proposals
+  FOR EACH ROW EXECUTE FUNCTION tell_policy_proposal();
+
 -- Emits repository.deleted. tarn.actor is the user whom meta::Repositories names.
 CREATE FUNCTION tell_deletion() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN

@@ -204,8 +204,8 @@ std::optional<int64_t> expected_version(const Call& call) {
   return version;
 }
 
-http::Response tagged_response(std::string body, int64_t version) {
-  http::Response response = json_response(200, std::move(body));
+http::Response tagged_response(std::string body, int64_t version, int status = 200) {
+  http::Response response = json_response(status, std::move(body));
   response.headers.add("ETag", std::to_string(version));
   return response;
 }
@@ -231,9 +231,13 @@ http::Response get_gate_policy(const Context& context, Call& call) {
   if (!call.parameter("version").empty()) {
     version = static_cast<int64_t>(*parse_size(call.parameter("version")));
   }
-  const auto found = promotion::get_gate_policy(context.engine, repository_of(context, call),
-                                                call.path("policy"), version);
-  return tagged_response(json::gate_policy_body(found), found.version);
+  const Repository repository = repository_of(context, call);
+  const auto found =
+      promotion::get_gate_policy(context.engine, repository, call.path("policy"), version);
+  const auto proposal = version ? std::nullopt
+                                : promotion::find_gate_policy_proposal(context.engine, repository,
+                                                                       call.path("policy"));
+  return tagged_response(json::gate_policy_body(found, proposal), found.version);
 }
 
 http::Response set_gate_policy(const Context& context, Call& call) {
@@ -242,13 +246,15 @@ http::Response set_gate_policy(const Context& context, Call& call) {
       {.document = http::read_document(*call.request.body, json::kBodyBytesMax),
        .author = call.caller.user.name,
        .expected = expected_version(call)});
-  return tagged_response(json::set_gate_policy_body(set), set.version.version);
+  return tagged_response(json::set_gate_policy_body(set), set.version.version,
+                         set.proposed ? 202 : 200);
 }
 
 http::Response remove_gate_policy(const Context& context, Call& call) {
-  promotion::remove_gate_policy(context.engine, repository_of(context, call), call.path("policy"),
-                                call.caller.user.name, expected_version(call));
-  return empty_response(204);
+  const bool removed = promotion::remove_gate_policy(context.engine, repository_of(context, call),
+                                                     call.path("policy"), call.caller.user.name,
+                                                     expected_version(call));
+  return removed ? empty_response(204) : json_response(202, R"({"proposed":true})");
 }
 
 http::Response evaluate_gate_policy(const Context& context, Call& call, json::EvaluateGate given) {

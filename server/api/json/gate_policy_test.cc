@@ -16,10 +16,10 @@ TEST(GatePolicyBodies, ShowTheVersionAndWhetherItIsCurrent) {
       .author = "ann",
       .at = from_millis(0)};
   EXPECT_EQ(
-      set_gate_policy_body({version, true, {"w"}}),
+      set_gate_policy_body({version, true, false, {"w"}}),
       R"({"changed":true,"author":"ann","creation_date":"1970-01-01T00:00:00.000Z",)"
       R"("destination":"main","digest":"0f0f","document":"destination: main\n","name":"dogs",)"
-      R"("removed":false,"version":3,"warnings":["w"]})"
+      R"("removed":false,"version":3,"proposed":false,"warnings":["w"]})"
       "\n");
   EXPECT_EQ(gate_policy_body({.name = "dogs", .version = 4, .author = "ann", .at = from_millis(0)}),
             R"({"author":"ann","creation_date":"1970-01-01T00:00:00.000Z","name":"dogs",)"

@@ -340,9 +340,22 @@ void write_gate_policy(Writer& out, const promotion::GatePolicyVersion& version)
   out.end_object();
 }
 
-std::string gate_policy_body(const promotion::GatePolicyVersion& version) {
+std::string gate_policy_body(const promotion::GatePolicyVersion& version,
+                             const std::optional<promotion::GatePolicyProposal>& proposal) {
   Writer out;
-  write_gate_policy(out, version);
+  out.begin_object();
+  write_members(out, version);
+  if (proposal) {
+    out.key("proposal");
+    out.begin_object();
+    out.text("author", proposal->author);
+    out.number("base_version", proposal->base);
+    out.text("creation_date", to_rfc3339(proposal->at));
+    if (proposal->document) out.text("document", *proposal->document);
+    out.boolean("removes", !proposal->document);
+    out.end_object();
+  }
+  out.end_object();
   return std::move(out).take();
 }
 
@@ -351,6 +364,7 @@ std::string set_gate_policy_body(const promotion::GatePolicySet& set) {
   out.begin_object();
   out.boolean("changed", set.changed);
   write_members(out, set.version);
+  out.boolean("proposed", set.proposed);
   out.texts("warnings", set.warnings);
   out.end_object();
   return std::move(out).take();

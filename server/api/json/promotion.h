@@ -54,7 +54,9 @@ Decision parse_approval(const Value& body);
 // JSON bodies of gate policies and their verdicts.
 
 void write_gate_policy(Writer& out, const promotion::GatePolicyVersion& version);
-std::string gate_policy_body(const promotion::GatePolicyVersion& version);
+std::string gate_policy_body(
+    const promotion::GatePolicyVersion& version,
+    const std::optional<promotion::GatePolicyProposal>& proposal = std::nullopt);
 std::string set_gate_policy_body(const promotion::GatePolicySet& set);
 
 struct EvaluateGate {

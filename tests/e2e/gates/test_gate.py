@@ -159,3 +159,22 @@ def test_who_may_write_branches_may_not_set_their_gate(cli, make_user, repo, tmp
     writer.run("policy", "show", "dogs-champion", status=3)
     writer.run("policy", "rm", "dogs-champion", "--yes", status=3)
     cli.run("policy", "show", "dogs-champion")
+
+
+def test_a_second_user_confirms_a_change(cli, repo, tmp_path, make_user):
+    strict, weak = tmp_path / "strict.yaml", tmp_path / "weak.yaml"
+    strict.write_text("name: dogs\ndestination: main\nconfirm_changes: true\n")
+    weak.write_text("name: dogs\ndestination: main\n")
+    other = Cli(make_user(allow(["fs:*", "branches:*"], "*")), tmp_path / "other", repo.id)
+    cli.run("policy", "apply", "-f", strict)
+    assert "--proposed" in cli.run("policy", "apply", "-f", weak, status=12).talk
+    cli.run("policy", "apply", "-f", weak, status=12)
+    shown = other.run("policy", "show", "dogs", "--proposed")
+    assert shown.text == weak.read_text()
+    (tmp_path / "read.yaml").write_text(shown.text)
+    assert other.json("policy", "apply", "-f", tmp_path / "read.yaml")["version"] == 2
+    cli.run("policy", "show", "dogs", "--proposed", status=4)
+    cli.run("policy", "apply", "-f", strict)
+    other.run("policy", "rm", "dogs", "-y", status=12)
+    cli.run("policy", "rm", "dogs", "-y")
+    cli.run("policy", "show", "dogs", status=4)

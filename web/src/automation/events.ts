@@ -33,6 +33,7 @@ export const eventTypes = [
   'alias.removed',
   'alias.moved_by_hand',
   'policy.set',
+  'policy.proposed',
   'policy.removed',
   'import.completed',
   'import.failed',
