@@ -25,17 +25,6 @@ std::string winner_of(const Json& promotion) {
   return promotion.value("winner", Json::object()).value("ref", "");
 }
 
-/// Text with several lines as one table cell.
-std::string cell(std::string_view text) {
-  std::string out;
-  for (size_t at = 0; at <= text.size();) {
-    const size_t end = std::min(text.find('\n', at), text.size());
-    out += str_cat(at == 0 ? "" : "<br>", markdown_cell(text.substr(at, end - at)));
-    at = end + 1;
-  }
-  return out;
-}
-
 std::string metrics_in_words(const Json& candidate) {
   std::string out;
   for (const Json& metric : candidate.value("metrics", Json::array())) {
@@ -43,16 +32,6 @@ std::string metrics_in_words(const Json& candidate) {
                    number_text(metric.value("value", Json())));
   }
   return out;
-}
-
-/// The evidence as the server stores it, byte for byte; "" = none.
-std::string evidence_text(const std::string& body) {
-  // Quotes inside strings are escaped, so these matches are members.
-  constexpr std::string_view kBegin = "\"evidence\":";
-  const size_t begin = body.find(kBegin);
-  const size_t end = body.find(",\"evidence_digest\":", begin);
-  if (begin == std::string::npos || end == std::string::npos) return "";
-  return body.substr(begin + kBegin.size(), end - begin - kBegin.size());
 }
 
 /// The SHA-256 of the promotion's evidence in the alias's history; "" = none.
@@ -100,7 +79,27 @@ std::string text_or(const Json& value, std::string_view otherwise) {
   return value.is_string() ? value.get<std::string>() : std::string(otherwise);
 }
 
-/// "policy digits version 2 set by owner", "commit 1234 by dana" and so on.
+}  // namespace
+
+std::string cell(std::string_view text) {
+  std::string out;
+  for (size_t at = 0; at <= text.size();) {
+    const size_t end = std::min(text.find('\n', at), text.size());
+    out += str_cat(at == 0 ? "" : "<br>", markdown_cell(text.substr(at, end - at)));
+    at = end + 1;
+  }
+  return out;
+}
+
+std::string stored_text(const std::string& body, std::string_view member) {
+  // Quotes inside strings are escaped, so these matches are members.
+  const std::string begins = str_cat("\"", member, "\":");
+  const size_t begin = body.find(begins);
+  const size_t end = body.find(str_cat(",\"", member, "_digest\":"), begin);
+  if (begin == std::string::npos || end == std::string::npos) return "";
+  return body.substr(begin + begins.size(), end - begin - begins.size());
+}
+
 std::vector<std::string> changes_in_words(const Json& promotion) {
   constexpr size_t kDigits = 12;
   const Json evidence = promotion.value("evidence", Json::object());
@@ -129,8 +128,6 @@ std::vector<std::string> changes_in_words(const Json& promotion) {
     out.push_back(str_cat(more, " more"));
   return out;
 }
-
-}  // namespace
 
 std::vector<std::pair<std::string, std::string>> review_lines(const Json& promotion) {
   std::vector<std::pair<std::string, std::string>> lines;
@@ -324,7 +321,7 @@ std::string verified_evidence(Session& session, const Uri& uri, const std::strin
     throw Error(ErrorCode::kNotFound,
                 str_cat("promotion ", id, ": it moved no alias, so no history has its digest"));
   }
-  const std::string digest = to_hex(sha256(evidence_text(body)));
+  const std::string digest = to_hex(sha256(stored_text(body, "evidence")));
   const std::string logged = logged_digest(session, uri, promotion);
   if (digest != logged) {
     throw Error(

@@ -51,6 +51,14 @@ std::string how_to_wait_on(const Uri& uri);
 Json wait_for_promotion(Session& session, PatientClient& client, const Uri& uri, Json promotion,
                         bool cancel_on_interrupt);
 
+/// Changes of policies, aliases and commits since the promotion before, one text each.
+std::vector<std::string> changes_in_words(const Json& promotion);
+/// Text with several lines as a cell of a Markdown table.
+std::string cell(std::string_view text);
+/// The document `member` ("evidence", "review") as the server stores it, byte for byte, from its
+/// answer about a promotion; "" = none.
+std::string stored_text(const std::string& body, std::string_view member);
+
 /// The SHA-256 in hex of the evidence in `body`, the server's answer about a promotion. Throws
 /// not_found if the promotion moved no alias, data_loss if the alias's history has another digest.
 std::string verified_evidence(Session& session, const Uri& uri, const std::string& body);

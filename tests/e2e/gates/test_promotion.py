@@ -9,7 +9,9 @@ import time
 
 import pytest
 import servers
+from command import Cli
 from test_experiments import train
+from users import allow
 
 POLICY = """name: dogs-champion
 destination: main
@@ -554,3 +556,35 @@ def test_waiting_over_rest(rest, repo, cli, three):
         got = rest("GET", path, params={"wait": "10s", "seen": got["version"]}).json()
     assert got["winner"]["ref"] == "exp-2" and got["rounds"] == 0
     assert rest("GET", path[:-20] + "0" * 20).status_code == 404
+
+
+def test_a_report_tells_the_whole_decision_and_proves_itself(cli, repo, tmp_path, make_user):
+    candidate(repo, "exp-0", {"accuracy": 0.8, "loss": 0.2})
+    apply(cli, tmp_path)
+    cli.run("promote", "exp-0", "--to", "main", *TIMEOUT)
+    apply(cli, tmp_path, POLICY + "approvals: {count: 1}\n")
+    candidate(repo, "exp-1", {"accuracy": 0.9, "loss": 0.1}, files={"artifacts/<b>&.pkl": "x", "a|b": "y"})
+    candidate(repo, "exp-2", {"accuracy": 0.5, "loss": 0.5})
+    cli.run("promote", "exp-*", "--to", "main", "--wait", "--timeout", "3s", status=12)
+    id = cli.json("promote", "ls")["items"][0]["id"]
+    reviewer = make_user(allow(["fs:*", "branches:*", "ci:*"], "*"))
+    Cli(reviewer, tmp_path / "reviewer", repo.id).approve(id, "-m", "looks <good> | fine")
+    cli.run("promote", "wait", id, "--timeout", "60s")
+    text = cli.run("promote", "report", id).text
+    for told in ["| accuracy | 0.9 | 0.8 | +0.1 | commit-metadata |", "metrics.accuracy.min", reviewer.name, "looks &lt;good> \\| fine",
+                 "exp-2", "version 2", "```yaml"]:  # fmt: skip
+        assert told in text, (told, text)
+    page = tmp_path / "report.html"
+    page.write_text(cli.run("promote", "report", "@champion", "--html").text)
+    data = tmp_path / "report.json"
+    data.write_text(cli.run("promote", "report", id, "-o", "json").text)
+    for file in (page, data):
+        assert cli.run("promote", "report", "--verify", file).text.count("SHA-256") == 5
+    assert "looks &lt;good&gt;" in page.read_text()
+    for was, now in [("0.9</td>", "0.95</td>"), ("looks &lt;good", "looks &lt;bad"), ("exp-2</td>", "exp-3</td>"),
+                     ('\\"commit-metadata\\"', '\\"api:bench\\"'), ("min: 0.60", "min: 0.10")]:  # fmt: skip
+        changed = page.read_text()
+        assert was in changed, was
+        page.with_suffix(".bad").write_text(changed.replace(was, now, 1))
+        cli.run("promote", "report", "--verify", page.with_suffix(".bad"), status=1)
+    cli.run("promote", "report", "--verify", tmp_path / "policy.yaml", status=1)
