@@ -19,8 +19,8 @@ std::string report_in_html(const std::string& body);
 /// {"apiVersion", "kind": "PromotionReport", "body": the answer as text}
 std::string report_in_json(const std::string& body);
 
-/// Returns the comparisons that were made, one line each. Throws invalid_argument for a text that is no report in HTML
-/// or JSON, data_loss if its parts do not belong together.
+/// Returns the comparisons that were made, one line each. Throws invalid_argument for a text that
+/// is no report in HTML or JSON, data_loss if its parts do not belong together.
 std::string verify_report(std::string_view text);
 
 }  // namespace tarn::cli

@@ -1,6 +1,7 @@
 #include "core/promotion/judgement.h"
 
 #include <algorithm>
+#include <set>
 
 #include "core/base/digest.h"
 #include "core/base/encoding.h"
@@ -31,6 +32,71 @@ struct Pinned {
   Instant since{};
   bool gone = false;  ///< the branch that the promotion follows was deleted
 };
+
+/// Whether the request names the ref, itself or by a glob.
+bool names(const PromotionRequest& request, const std::string& ref) {
+  return std::any_of(
+      request.candidates.begin(), request.candidates.end(), [&](const std::string& word) {
+        return branch::is_glob_of_branches(word) ? Glob(word).matches(ref) : word == ref;
+      });
+}
+
+/// Adds the branches that compete though the request does not name them.
+void add_rivals(branch::Engine& engine, const Repository& repository, const GatePolicy& policy,
+                const Promotion& promotion, const Commit& head, std::vector<Pinned>& pinned,
+                std::vector<LeftOut>& left_out) {
+  if (!policy.compete_all || pinned.size() >= kPromotionCandidatesMax) return;
+  const std::string pattern = policy.candidates->pattern();
+  if (!branch::is_glob_of_branches(pattern)) return;
+  std::vector<branch::NamedCommit> found;
+  try {
+    found = branch::find_candidates(engine, repository, std::span(&pattern, 1),
+                                    kPromotionBranchesSeenMax);
+  } catch (const Error& error) {
+    if (error.reason() != reason::kCandidateNotFound) throw;
+  }
+  std::set<std::string> present;
+  for (const Pinned& one : pinned) present.insert(one.named.ref);
+  std::erase_if(found, [&](const branch::NamedCommit& rival) {
+    return present.contains(rival.ref) || rival.branch == promotion.request.destination.str();
+  });
+  Contenders rivals = choose_contenders(engine, repository, policy, std::move(found), head,
+                                        kPromotionCandidatesMax - pinned.size());
+  for (branch::NamedCommit& named : rivals.judged) {
+    pinned.push_back({std::move(named), engine.clock.now()});
+  }
+  left_out.insert(left_out.end(), rivals.left_out.begin(), rivals.left_out.end());
+}
+
+/// If a branch ranks first that the request does not name, refuses those that it names; returns the
+/// winner. A rival whose checks are not done stays the winner, so that the promotion waits for
+/// them.
+std::optional<size_t> refuse_outranked(const PromotionRequest& request,
+                                       std::vector<RankedCandidate>& judged,
+                                       std::optional<size_t> winner) {
+  if (!winner || names(request, judged[*winner].candidate.ref)) return winner;
+  const std::vector<RuleResult>& rules = judged[*winner].verdict.rules;
+  const bool waits = std::any_of(rules.begin(), rules.end(), [](const RuleResult& rule) {
+    return rule.outcome == RuleOutcome::kPending && rule.rule != "approvals";
+  });
+  if (waits) return winner;
+  const std::string& rival = judged[*winner].candidate.ref;
+  for (RankedCandidate& candidate : judged) {
+    if (candidate.verdict.outcome == GateOutcome::kFailed ||
+        !names(request, candidate.candidate.ref)) {
+      continue;
+    }
+    candidate.verdict.outcome = GateOutcome::kFailed;
+    candidate.verdict.rules.push_back(
+        {.rule = "compete",
+         .outcome = RuleOutcome::kFail,
+         .code = "outranked",
+         .reason = str_cat("branch ", rival, " ranks before it, and all branches of ",
+                           "`candidates` compete: promote that one")});
+    candidate.rank = 0;
+  }
+  return std::nullopt;
+}
 
 /// Pins the candidates' commits for this round; `left_out`: creators whose branches did not fit.
 std::vector<Pinned> find_pinned(branch::Engine& engine, const Repository& repository,
@@ -77,9 +143,12 @@ void check_count(const PromotionRequest& request, const std::vector<Pinned>& can
     throw Error(ErrorCode::kInvalidArgument, reason::kNoCandidates,
                 "candidates: no branch matches, there is nothing to promote");
   }
-  if (request.select != PromotionSelect::kOnly || candidates.size() == 1) return;
+  const auto named =
+      std::count_if(candidates.begin(), candidates.end(),
+                    [&](const Pinned& candidate) { return names(request, candidate.named.ref); });
+  if (request.select != PromotionSelect::kOnly || named == 1) return;
   throw Error(ErrorCode::kInvalidArgument, reason::kSeveralCandidates,
-              str_cat("candidates: are ", candidates.size(),
+              str_cat("candidates: are ", named,
                       ", and \"select\" is \"only\": name one, or let it be \"best\""));
 }
 
@@ -271,9 +340,10 @@ Judgement judge_once(branch::Engine& engine, const Repository& repository,
           ? destination_facts(engine, repository, out.policy, out.head)
           : baseline_facts(engine, repository, out.policy, out.champion, alias);
   const std::vector<CommitFacts> recent = recent_champions(engine, repository, out.policy);
-  const std::vector<Pinned> pinned =
+  std::vector<Pinned> pinned =
       find_pinned(engine, repository, out.policy, promotion, out.head, out.left_out);
   check_count(request, pinned);
+  add_rivals(engine, repository, out.policy, promotion, out.head, pinned, out.left_out);
   std::vector<branch::NamedCommit> named;
   for (const Pinned& one : pinned) named.push_back(one.named);
   std::optional<PathScope> replaced;
@@ -318,7 +388,7 @@ Judgement judge_once(branch::Engine& engine, const Repository& repository,
     Verdict verdict = evaluate(out.policy, candidate, to_beat, recent);
     out.candidates.push_back({.candidate = std::move(candidate), .verdict = std::move(verdict)});
   }
-  out.winner = rank(out.policy, out.candidates);
+  out.winner = refuse_outranked(request, out.candidates, rank(out.policy, out.candidates));
   Evidence evidence;
   evidence.promotion = promotion.id;
   evidence.actor = promotion.actor;

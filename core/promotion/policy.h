@@ -170,6 +170,7 @@ struct GatePolicy {
   BranchName destination;
   std::string alias{};  ///< its commit is the champion; moved by promotion and rollback only
   std::optional<Glob> candidates{};    ///< branches that may be candidates
+  bool compete_all = false;            ///< all those branches are compared, also unnamed ones
   std::string require_ancestor{};      ///< a ref expression; "" = none
   std::optional<CommitId> ancestor{};  ///< its commit when the policy was set
   UnchangedSince unchanged_since{};

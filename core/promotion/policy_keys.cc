@@ -7,7 +7,7 @@
 namespace tarn::promotion {
 namespace {
 
-constexpr std::array<PolicyKey, 60> kKeys{{
+constexpr std::array<PolicyKey, 61> kKeys{{
     {"name", "name", "", "The name of the policy; `tarn policy apply` takes it from here.",
      "dogs-champion"},
     {"destination", "branch", "",
@@ -17,6 +17,10 @@ constexpr std::array<PolicyKey, 60> kKeys{{
      "champion"},
     {"candidates", "pattern of branches", "every branch", "The branches that may be promoted.",
      "\"exp-*\""},
+    {"compete", "`named` or `all`", "named",
+     "`all`: every branch that `candidates` matches is compared, also one that the promotion does "
+     "not name; if such a branch ranks first, the promotion is rejected (`outranked`).",
+     "all"},
     {"require_ancestor", "ref", "",
      "Must be in the history of each candidate. Resolved when the policy is set.", "dataset-v3"},
     {"unchanged_since", "map", "",

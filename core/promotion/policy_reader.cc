@@ -80,6 +80,7 @@ class PolicyReader {
     if (const YamlNode* node = find(members, "candidates")) {
       policy_.candidates = in_.glob_at(*node, "candidates", kPolicyGlobBytesMax);
     }
+    if (const YamlNode* node = find(members, "compete")) read_compete(*node);
     if (const YamlNode* node = find(members, "require_ancestor")) {
       policy_.require_ancestor = commit_ref_at(*node, "require_ancestor");
     }
@@ -164,6 +165,16 @@ class PolicyReader {
                   });
     if (paths->kind == YamlNode::Kind::kList && paths->items.empty()) {
       in_.complain(*paths, "unchanged_since.paths", "names no path");
+    }
+  }
+
+  void read_compete(const YamlNode& node) {
+    if (node.text != "named" && node.text != "all") {
+      return in_.expected(node, "compete", "named or all");
+    }
+    policy_.compete_all = node.text == "all";
+    if (policy_.compete_all && !policy_.candidates) {
+      in_.complain(node, "compete", "all needs candidates: the pattern of the branches");
     }
   }
 

@@ -248,6 +248,8 @@ constexpr Refused kRefused[] = {
     {"alias: a\nremeasure: bench", "3:12: remeasure: expected a list, found \"bench\""},
     {"alias: a\nremeasure: [bench, bench]", "3:20: remeasure[1]: is given twice"},
     {"alias: a\nremeasure: ['']", "remeasure[0]: expected text"},
+    {"compete: all", "2:10: compete: all needs candidates: the pattern of the branches"},
+    {"candidates: 'e*'\ncompete: some", "3:10: compete: expected named or all"},
     {"remeasure: [bench]", "2:12: remeasure: is about the champion, so the policy needs \"alias\""},
     {"tie_break: [loss]", "2:13: tie_break[0]: expected a metric of the policy with a goal"},
     {"metrics: [{name: a}]\ntie_break: [a]", "3:13: tie_break[0]: expected a metric"},

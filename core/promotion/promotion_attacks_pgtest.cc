@@ -332,5 +332,63 @@ TEST_F(PromotionAttacks, BranchesOfOthersDoNotExpireAsLosers) {
   EXPECT_FALSE(expires("release-2026"));
 }
 
+/// A policy under which all branches of the pattern compete.
+class Competition : public PromotionAttacks {
+ protected:
+  void SetUp() override {
+    PromotionAttacks::SetUp();
+    apply_policy(std::string(kPolicy) + "candidates: 'exp-*'\ncompete: all\n");
+  }
+  std::string evidence_of(const Promotion& promotion) {
+    return get_promotion(*engine, repo, promotion.id).evidence;
+  }
+};
+
+TEST_F(Competition, WhoPromotesDoesNotChooseTheField) {
+  candidate("exp-good", "0.9");
+  candidate("exp-weak", "0.7");
+  candidate("other", "0.99");
+  const Promotion weak = promote({"exp-weak"});
+  EXPECT_EQ(outcome(weak), "rejected gate_failed");
+  EXPECT_NE(evidence_of(weak).find("\"outranked\""), std::string::npos);
+  EXPECT_EQ(outcome(promote({"exp-good"})), "promoted");
+}
+
+TEST_F(Competition, ACommitIsNoWayAroundIt) {
+  candidate("exp-good", "0.9");
+  const CommitId weak = candidate("exp-weak", "0.7");
+  EXPECT_EQ(outcome(promote({to_text(weak)})), "rejected gate_failed");
+}
+
+TEST_F(Competition, AGlobNamesAllOfIt) {
+  candidate("exp-good", "0.9");
+  candidate("exp-weak", "0.7");
+  PromotionRequest request = request_of({"exp-*"});
+  request.select = PromotionSelect::kBest;
+  const Promotion done = promote(request);
+  EXPECT_EQ(outcome(done), "promoted");
+  EXPECT_EQ(done.winner_ref, "exp-good");
+}
+
+TEST_F(Competition, BranchesThatFailOrBringNothingAreNoRivals) {
+  candidate("exp-unmeasured", "");
+  candidate("exp-too-good", "1.5");
+  engine.branch(repo, "exp-idle", "main");
+  candidate("exp-weak", "0.7");
+  EXPECT_EQ(outcome(promote({"exp-weak"})), "promoted");
+}
+
+TEST_F(Competition, ABranchThatComesWhileItWaitsCompetes) {
+  apply_policy(std::string(kPolicy) + "candidates: 'exp-*'\ncompete: all\napprovals: {count: 1}\n");
+  recreate_user("olga");
+  candidate("exp-weak", "0.7");
+  const Promotion waiting = promote({"exp-weak"});
+  ASSERT_EQ(outcome(waiting), kWaiting);
+  candidate("exp-good", "0.9");
+  approve_shown(waiting.id, "olga");
+  work();
+  EXPECT_EQ(outcome(get_promotion(*engine, repo, waiting.id)), "rejected gate_failed");
+}
+
 }  // namespace
 }  // namespace tarn::promotion
