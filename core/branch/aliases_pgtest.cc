@@ -138,6 +138,8 @@ TEST_F(Aliases, HistoryRecordsActorCommitAndReason) {
   remove(at(commits[2]));
   EXPECT_EQ(reason_of([&] { get_alias(*engine, repo, kChampion); }), "alias_not_found");
   EXPECT_EQ(reason_of([&] { resolve(*engine, repo, "@champion"); }), "ref_not_found");
+  const std::string why = testing::message_of([&] { resolve(*engine, repo, "@champion"); });
+  EXPECT_NE(why.find("ben removed it at "), std::string::npos) << why;
   EXPECT_EQ(set("main~1", at(std::nullopt)).alias.version, 4u) << "its history goes on";
   const std::vector<AliasChange> changes = history();
   ASSERT_EQ(changes.size(), 4u);

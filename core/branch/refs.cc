@@ -32,6 +32,23 @@ constexpr uint32_t kCommitDigits = 64;
               str_cat("get commit by ref ", ref, ": not found"));
 }
 
+/// Says why an alias is not there: whoever reads by it has done nothing wrong when a rollback
+/// removed it.
+[[noreturn]] void throw_no_alias(Engine& engine, RepositoryId repository, std::string_view ref,
+                                 const AliasName& name) {
+  const auto changes = engine.aliases.history(repository, name, 0, 1);
+  std::string why = "it was never set";
+  if (!changes.items.empty()) {
+    const AliasChange& last = changes.items.front();
+    why = str_cat(last.promotion ? "a rollback" : last.actor, " removed it at ",
+                  to_rfc3339(last.at), last.reason.empty() ? "" : ": ", last.reason,
+                  "; earlier commits: tarn alias log @", name.str());
+  }
+  throw Error(
+      ErrorCode::kNotFound, reason::kRefNotFound,
+      str_cat("get commit by ref ", ref, ": not found: alias @", name.str(), " is nowhere, ", why));
+}
+
 /// The commit of a base without modifiers, and its branch if it is one.
 std::optional<ResolvedRef> find_base(Engine& engine, const Repository& repository,
                                      const std::string& base, uint32_t prefix_digits_min) {
@@ -210,6 +227,9 @@ ResolvedRef resolve(Engine& engine, const Repository& repository, std::string_vi
                     uint32_t prefix_digits_min) {
   const RefExpression expression = parse_ref(ref);
   auto out = find_base(engine, repository, expression.base, prefix_digits_min);
+  if (!out && expression.base.starts_with('@')) {
+    throw_no_alias(engine, repository.id, ref, AliasName(expression.base.substr(1)));
+  }
   if (!out) throw_ref_not_found(ref);
   if (expression.view != RefExpression::View::kPlain && !out->branch) {
     throw_invalid(str_cat("ref \"", ref, "\": '@' and '$' need a branch"));
