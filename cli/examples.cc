@@ -78,6 +78,7 @@ constexpr std::pair<std::string_view, std::string_view> kExamples[] = {
     {"promote ls", "tarn promote ls tarn://lake"},
     {"promote wait", "tarn promote wait tarn://lake/06h0ncadkse1ld20ir70 --timeout 30m"},
     {"promote evidence", "tarn promote evidence tarn://lake/06h0ncadkse1ld20ir70"},
+    {"promote report", "tarn promote report tarn://lake/@champion --html > report.html"},
     {"promote check",
      "tarn promote check tarn://lake/06h0ncadkse1ld20ir70 smoke-test --commit 3f2a --status "
      "success"},

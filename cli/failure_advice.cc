@@ -38,7 +38,7 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 15> kAdvice{
      {reason::kBranchNotFound, "tarn branch list shows the branches"},
      {reason::kTagNotFound, "tarn tag list shows the tags"},
      {reason::kCommitNotFound, "tarn log REF shows the commits of a ref"},
-     {reason::kRefNotFound, "tarn branch list and tarn tag list show the refs"},
+     {reason::kRefNotFound, "tarn branch list, tarn tag list and tarn alias ls show the refs"},
      {reason::kAliasNotFound, "tarn alias ls shows the aliases"},
      {reason::kObjectNotFound, "tarn fs ls shows the objects below a prefix"},
      {reason::kPromotionNotFound, "tarn promote ls shows the promotions"},

@@ -17,11 +17,14 @@ struct Advice {
 };
 constexpr Advice kAdvice[] = {
     {404, "/repositories/lake/policies/gate:evaluate", "get commit by ref zzz: not found",
-     "ref_not_found", "ref zzz: not found; tarn branch list and tarn tag list show the refs"},
+     "ref_not_found",
+     "ref zzz: not found; tarn branch list, tarn tag list and tarn alias ls show the refs"},
     {404, "/repositories/lake/refs/main/diff/nope", "get commit by ref nope: not found",
-     "ref_not_found", "ref nope: not found; tarn branch list and tarn tag list show the refs"},
+     "ref_not_found",
+     "ref nope: not found; tarn branch list, tarn tag list and tarn alias ls show the refs"},
     {404, "/repositories/lake/refs/data/commits", "ref: not found", "ref_not_found",
-     "ref tarn://lake/data: ref: not found; tarn branch list and tarn tag list show the refs"},
+     "ref tarn://lake/data: ref: not found; tarn branch list, tarn tag list and tarn alias ls show "
+     "the refs"},
     {404, "/repositories/lake/webhooks/tell:ping", "webhook not found", "webhook_not_found",
      "webhook tarn://lake/tell: webhook not found; tarn webhook ls shows the webhooks"},
     {404, "/auth/users/nobody", "user not found", "not_found", "user nobody: user not found"},

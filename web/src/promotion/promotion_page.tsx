@@ -112,6 +112,7 @@ function Record({ repository, promotion }: { repository: string; promotion: Prom
                 ]
               : []),
             { label: 'Evidence', text: `tarn promote evidence ${promotion.id} --repo ${repository} --verify` },
+            { label: 'Report', text: `tarn promote report ${promotion.id} --repo ${repository} --html > report.html` },
             ...(promotion.state === 'promoted'
               ? [{ label: 'Roll back', text: `tarn promote rollback ${promotion.id} --repo ${repository} -m why` }]
               : []),
