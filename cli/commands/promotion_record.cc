@@ -1,6 +1,8 @@
 #include "cli/commands/promotion_record.h"
 
 #include <algorithm>
+#include <array>
+#include <cstdio>
 
 #include <nlohmann/json.hpp>
 
@@ -340,7 +342,12 @@ std::string metric_name(const Json& metric) {
 }
 
 std::string number_text(const Json& value) {
-  return value.is_string() ? value.get<std::string>() : json_text(value);
+  if (value.is_string()) return value.get<std::string>();
+  if (!value.is_number_float()) return json_text(value);
+  constexpr size_t kTextMax = 32;
+  std::array<char, kTextMax> text{};
+  std::snprintf(text.data(), text.size(), "%.15g", value.get<double>());
+  return text.data();
 }
 
 }  // namespace tarn::cli

@@ -67,8 +67,9 @@ std::string verified_evidence(Session& session, const Uri& uri, const std::strin
 
 /// "accuracy", or "accuracy@test" of a split.
 std::string metric_name(const nlohmann::json& metric);
-/// The value of a metric as the server wrote it: NaN and the infinities, which JSON lacks, are
-/// strings.
+/// The value of a metric for people: 15 significant digits: the rest of a
+/// double is noise of its binary form. NaN and the
+/// infinities, which JSON lacks, are strings.
 std::string number_text(const nlohmann::json& value);
 
 }  // namespace tarn::cli

@@ -349,11 +349,42 @@ class Comparison {
     }
     lines_ += str_cat("SHA-256 ", computed, " of ", what, "\n");
   }
+  /// Compares what the answer says beside the evidence with what the evidence says.
+  static void agree(std::string_view what, const std::string& beside, const std::string& inside) {
+    if (beside == inside) return;
+    throw Error(ErrorCode::kDataLoss, str_cat("verifying a report: ", what, " is \"", beside,
+                                              "\", and the evidence says \"", inside, "\""));
+  }
   std::string lines() const { return lines_; }
 
  private:
   std::string lines_;
 };
+
+/// The evidence of a promotion that was made has what the answer says beside it.
+void check_members(const Json& promotion, const Json& evidence) {
+  if (text(promotion, "state") != "promoted" || promotion.contains("undoes")) return;
+  const Json* const found = winner_in(evidence);
+  const Json winner = found == nullptr ? Json::object() : *found;
+  const Json named = promotion.value("winner", Json::object());
+  Comparison::agree("the winner", text(named, "ref"), text(winner, "ref"));
+  Comparison::agree("the winner's commit", text(named, "commit"), text(winner, "commit"));
+  Comparison::agree("the result", text(promotion, "result"), text(evidence, "result"));
+  Comparison::agree("the destination", text(promotion, "destination"),
+                    text(evidence.value("destination", Json::object()), "branch"));
+  Comparison::agree("the user who began it", text(promotion, "actor"), text(evidence, "actor"));
+  for (const Json& approval : list(promotion, "approvals")) {
+    if (!approval.value("counts", false)) continue;
+    const Json known = list(winner, "approvals");
+    const auto same = std::find_if(known.begin(), known.end(), [&](const Json& one) {
+      return text(one, "user") == text(approval, "user") && text(one, "at") == text(approval, "at");
+    });
+    const Json inside = same == known.end() ? Json::object() : *same;
+    Comparison::agree("an approver", text(approval, "user"), text(inside, "user"));
+    Comparison::agree("the reason of an approval", text(approval, "reason"),
+                      text(inside, "reason"));
+  }
+}
 
 }  // namespace
 
@@ -416,14 +447,15 @@ std::string verify_report(std::string_view text) {
   const Json policy = parse_json(evidence).value("policy", Json::object());
   out.compare("the policy", to_hex(sha256(policy.value("text", ""))), policy.value("digest", ""));
   const std::string review = stored_text(*body, "review");
-  if (!review.empty()) {
-    const std::string digest = to_hex(sha256(review));
+  const std::string digest = review.empty() ? "" : to_hex(sha256(review));
+  if (!review.empty() || promotion.contains("review_digest")) {
     out.compare("the review", digest, promotion.value("review_digest", ""));
-    for (const Json& approval : list(promotion, "approvals")) {
-      if (!approval.value("counts", false)) continue;
-      out.compare(str_cat("the review that ", approval.value("user", ""), " approved"), digest,
-                  approval.value("review_digest", ""));
-    }
+  }
+  check_members(promotion, parse_json(evidence));
+  for (const Json& approval : list(promotion, "approvals")) {
+    if (!approval.value("counts", false)) continue;
+    out.compare(str_cat("the review that ", approval.value("user", ""), " approved"), digest,
+                approval.value("review_digest", ""));
   }
   const bool is_same = is_html ? report_in_html(*body) == text
                                : parse_json(report_in_json(*body)) == parse_json(text);
