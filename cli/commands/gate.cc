@@ -1,5 +1,6 @@
 // tarn gate check
 
+#include <algorithm>
 #include <iostream>
 
 #include <nlohmann/json.hpp>
@@ -59,24 +60,63 @@ Error error_of_refusal(const Json& refusal) {
   return error_of_promotion(as_promotion);
 }
 
+/// "rank 1; accuracy is 0.9 (api:run)": the values that the rules chose.
+std::string verdict_in_words(const Json& candidate) {
+  std::string out;
+  if (candidate.contains("rank")) out = str_cat("rank ", candidate.value("rank", int64_t{0}));
+  for (const Json& rule : candidate["rules"]) {
+    const std::string name = rule.value("rule", "");
+    // The rule of a metric as such, without a bound: metrics.accuracy
+    if (!name.starts_with("metrics.") || std::count(name.begin(), name.end(), '.') != 1 ||
+        rule.value("outcome", "") != "pass") {
+      continue;
+    }
+    out += str_cat(out.empty() ? "" : "; ", rule.value("reason", ""));
+  }
+  return out;
+}
+
+/// Each warning once, with the candidates that it is about.
+void print_warnings(Session& session, const Json& candidates) {
+  constexpr size_t kRefsShown = 3;
+  std::vector<std::pair<std::string, std::vector<std::string>>> warnings;
+  for (const Json& candidate : candidates) {
+    for (const Json& warning : candidate["warnings"]) {
+      const auto at = std::find_if(warnings.begin(), warnings.end(), [&](const auto& known) {
+        return known.first == warning.get<std::string>();
+      });
+      auto& refs =
+          at == warnings.end()
+              ? warnings.emplace_back(warning.get<std::string>(), std::vector<std::string>()).second
+              : at->second;
+      refs.push_back(candidate.value("ref", ""));
+    }
+  }
+  for (const auto& [warning, refs] : warnings) {
+    std::string who;
+    for (size_t i = 0; i < refs.size() && i < kRefsShown; ++i) {
+      who += str_cat(i == 0 ? "" : ", ", refs[i]);
+    }
+    if (refs.size() > kRefsShown) who += str_cat(" and ", refs.size() - kRefsShown, " more");
+    session.out.remark(str_cat(who, ": ", warning));
+  }
+}
+
 void print_rules(Session& session, const Json& answer, bool all) {
   ListWriter rows = session.out.list("GateRuleList", {"candidate", "rule", "outcome", "reason"});
   for (const Json& candidate : answer["results"]) {
     const std::string ref = candidate.value("ref", "");
     for (const Json& rule : candidate["rules"]) {
-      if (!all && rule.value("outcome", "") == "pass") continue;
-      rows.add(rule,
-               {ref, rule.value("rule", ""), rule.value("outcome", ""), rule.value("reason", "")});
+      const std::string outcome = rule.value("outcome", "");
+      // A skipped rule has a warning.
+      if (!all && (outcome == "pass" || outcome == "skipped")) continue;
+      rows.add(rule, {ref, rule.value("rule", ""), outcome, rule.value("reason", "")});
     }
     rows.add(candidate,
-             {ref, "verdict", candidate.value("verdict", ""),
-              candidate.contains("rank") ? str_cat("rank ", candidate.value("rank", int64_t{0}))
-                                         : std::string()});
-    for (const Json& warning : candidate["warnings"]) {
-      session.out.remark(str_cat(ref, ": ", warning.get<std::string>()));
-    }
+             {ref, "verdict", candidate.value("verdict", ""), verdict_in_words(candidate)});
   }
   rows.finish();
+  print_warnings(session, answer["results"]);
   for (const Json& warning : answer.value("warnings", Json::array()))
     session.out.remark(warning.get<std::string>());
 }
