@@ -116,6 +116,13 @@ std::string instead_of_path(Session& session, const std::string& repository,
                  repository, '/', ref, slash == path.size() ? "/" : path.substr(slash));
 }
 
+/// Whether the command has -r, for everything below a prefix.
+bool takes_prefixes(std::string_view command) {
+  constexpr std::array<std::string_view, 4> kRecursive{"tarn fs rm", "tarn fs cp", "tarn fs mv",
+                                                       "tarn fs download"};
+  return std::find(kRecursive.begin(), kRecursive.end(), command) != kRecursive.end();
+}
+
 /// The name to write instead, after the server found nothing for the request of `command`
 /// ("tarn log"); "" = nothing else has the name. Sends up to four requests.
 std::string advice_for_missing(Session& session, std::string_view command, const Error& error,
@@ -133,7 +140,17 @@ std::string advice_for_missing(Session& session, std::string_view command, const
                    " for it, or leave it out where a repository is wanted");
   }
   if (error.reason() == reason::kObjectNotFound) {
-    return instead_of_path(session, repository, query_of(missing, "path"));
+    const std::string path = query_of(missing, "path");
+    const std::string below = path.ends_with('/') ? path : str_cat(path, '/');
+    if (words.size() > kMember && !path.empty() &&
+        finds(session,
+              {.path = api_path({"repositories", repository, "refs", words[3], "objects", "ls"}),
+               .query = {{"prefix", below}, {"amount", "1"}}})) {
+      return str_cat('"', path, "\" is a prefix with objects below it: ",
+                     takes_prefixes(command) ? str_cat(command, " -r") : "tarn fs ls", ' ',
+                     to_string({repository, words[3], below}));
+    }
+    return instead_of_path(session, repository, path);
   }
   constexpr std::array<std::string_view, 3> kOfRefs{"branches", "refs", "commits"};
   const bool named = words.size() >= kMember &&

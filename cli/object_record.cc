@@ -2,6 +2,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "core/base/error.h"
+#include "core/base/reasons.h"
 #include "core/base/str_cat.h"
 
 namespace tarn::cli {
@@ -17,6 +19,24 @@ Json stat_object(Client& client, const Uri& uri, bool presign) {
       .query = {{"path", uri.path}}};
   if (presign) request.query.emplace_back("presign", "true");
   return client.call(request);
+}
+
+void each_object_below(Client& client, const Uri& below,
+                       const std::function<void(const Json&)>& act) {
+  bool found = false;
+  client.each(
+      {.path = api_path({"repositories", below.repository, "refs", below.ref, "objects", "ls"}),
+       .query = {{"prefix", below.path}}},
+      [&](const Json& item) {
+        found = true;
+        act(item);
+        return true;
+      });
+  if (found) return;
+  throw Error(ErrorCode::kNotFound, reason::kObjectNotFound,
+              str_cat("there is no object below ", to_string(below),
+                      ": nothing was done; see what there is: tarn fs ls ",
+                      to_string({below.repository, below.ref, ""})));
 }
 
 void print_object(Output& out, const Uri& uri, const Json& stats) {

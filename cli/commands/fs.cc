@@ -142,9 +142,6 @@ size_t delete_batch(Session& session, const Uri& uri, const Json& paths) {
 }
 
 ExitCode remove_below(Session& session, const Uri& uri) {
-  const Request listing{
-      .path = api_path({"repositories", uri.repository, "refs", uri.ref, "objects", "ls"}),
-      .query = {{"prefix", uri.path}}};
   Json batch = Json::array();
   size_t deleted = 0;
   size_t failed = 0;
@@ -155,10 +152,9 @@ ExitCode remove_below(Session& session, const Uri& uri) {
     deleted += batch.size() - errors;
     batch = Json::array();
   };
-  session.client.each(listing, [&](const Json& item) {
+  each_object_below(session.client, uri, [&](const Json& item) {
     batch.push_back(item.value("path", ""));
     if (batch.size() == kDeleteBatch) send();
-    return true;
   });
   send();
   session.out.object("Deletion",
@@ -177,6 +173,7 @@ ExitCode rm(Session& session, const RemoveObject& options) {
 }
 
 }  // namespace
+  stat_object(session.client, uri);  // the server takes the deletion of an absent path for success
 
 void add_fs_commands(CommandTree& tree) {
   tree.group("fs", "Objects: list, read, write, copy");
@@ -279,21 +276,17 @@ ExitCode place_tree(Session& session, const CopyOptions& options, const Ends& en
                     std::string_view kind) {
   const Uri& source = ends.source;
   ThreadPool pool(session, workers_of(options.how), "placing");
-  session.client.each(
-      {.path = api_path({"repositories", source.repository, "refs", source.ref, "objects", "ls"}),
-       .query = {{"prefix", source.path}}},
-      [&](const Json& item) {
-        Uri from = source;
-        Uri to = ends.destination;
-        from.path = item.value("path", "");
-        to.path += from.path.substr(source.path.size());
-        pool.add(from.path, [&pool, place, from, to](Client& client) {
-          pool.moved(0);
-          place(client, from, to);
-          return Outcome::kDone;
-        });
-        return true;
-      });
+  each_object_below(session.client, source, [&](const Json& item) {
+    Uri from = source;
+    Uri to = ends.destination;
+    from.path = item.value("path", "");
+    to.path += from.path.substr(source.path.size());
+    pool.add(from.path, [&pool, place, from, to](Client& client) {
+      pool.moved(0);
+      place(client, from, to);
+      return Outcome::kDone;
+    });
+  });
   return print_tally(session, kind, pool.finish());
 }
 

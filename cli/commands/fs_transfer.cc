@@ -288,13 +288,8 @@ void fetch(ThreadPool& pool, const DownloadOptions& options, const Uri& below, c
 ExitCode download_tree(Session& session, const DownloadOptions& options) {
   const Uri below = directory_of(session.prefix(options.source));
   ThreadPool pool(session, workers_of(options.how), "downloading");
-  session.client.each(
-      {.path = api_path({"repositories", below.repository, "refs", below.ref, "objects", "ls"}),
-       .query = {{"prefix", below.path}}},
-      [&](const Json& item) {
-        fetch(pool, options, below, item);
-        return true;
-      });
+  each_object_below(session.client, below,
+                    [&](const Json& item) { fetch(pool, options, below, item); });
   return print_tally(session, "Download", pool.finish());
 }
 
