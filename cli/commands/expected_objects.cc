@@ -49,7 +49,7 @@ Json expected_objects(Session& session, std::string_view option,
     }
     if (is_prefix) {
       if (path == "/") path.clear();
-      for (const LocalFile& file : files_below(session, value)) {
+      for (const LocalFile& file : files_below(session, value).files) {
         add(path + file.key, sha256_of_file((std::filesystem::path(value) / file.key).string()));
       }
       continue;

@@ -10,6 +10,7 @@
 #include "cli/exit_code.h"
 #include "cli/local_file.h"
 #include "cli/object_record.h"
+#include "core/base/encoding.h"
 #include "core/base/str_cat.h"
 #include "core/base/text.h"
 
@@ -36,7 +37,11 @@ void declare_new_object(Command& command, TransferOptions& options) {
   command.flag("--no-clobber", options.no_clobber, "fail if the object exists")
       .option("--content-type", options.content_type,
               "content type of new objects (application/octet-stream)")
-      .option("--meta", options.metadata, "metadata of new objects, key=value; may be repeated");
+      .option("--meta", options.metadata, "metadata of new objects, key=value; may be repeated")
+      .flag("--follow", options.follow, "with -r: follow symbolic links to directories")
+      .flag("--skip-special", options.skip_special,
+            "with -r: succeed although links to directories or to nothing, pipes, sockets, devices "
+            "and names that are not UTF-8 are left out");
 }
 
 size_t workers_of(const TransferOptions& options) {
@@ -95,18 +100,64 @@ NewObject new_object(const TransferOptions& options) {
 
 }  // namespace
 
-std::vector<LocalFile> files_below(Session& session, const std::string& root) {
-  std::vector<LocalFile> files;
+namespace {
+
+/// Links to directories that lead to where the iteration is.
+class FollowedLinks {
+ public:
+  /// Whether the iteration may go through the link at `path` without coming back to it.
+  bool enter(const fs::path& path, int depth) {
+    while (!entered_.empty() && entered_.back().first >= depth) entered_.pop_back();
+    std::error_code failed;
+    const fs::path target = fs::canonical(path, failed) / "";
+    if (failed) return false;
+    const fs::path here = fs::canonical(path.parent_path(), failed) / "";
+    const auto is_below = [&](const fs::path& place) {
+      return place.native().starts_with(target.native());
+    };
+    if (failed || is_below(here)) return false;
+    for (const auto& [at, place] : entered_) {
+      if (is_below(place)) return false;
+    }
+    entered_.emplace_back(depth, here);
+    return true;
+  }
+
+ private:
+  std::vector<std::pair<int, fs::path>> entered_;
+};
+
+}  // namespace
+
+LocalTree files_below(Session& session, const std::string& root, bool follow) {
+  LocalTree tree;
+  FollowedLinks links;
   std::error_code failed;
   fs::path path = root;  // the last one visited, for error messages
-  fs::recursive_directory_iterator at(root, failed);
+  fs::recursive_directory_iterator at(root, fs::directory_options::follow_directory_symlink,
+                                      failed);
+  const auto leave_out = [&](std::string_view why) {
+    session.out.warn(str_cat("tarn: ", printable(path.string()), ": ", why, "; left out"));
+    ++tree.left_out;
+    at.disable_recursion_pending();
+  };
   for (; !failed && at != fs::recursive_directory_iterator(); at.increment(failed)) {
     path = at->path();
-    if (at->is_symlink(failed) && fs::is_directory(path, failed)) {
-      session.out.warn(str_cat("tarn: ", printable(path.string()),
-                               ": a symbolic link to a directory; not followed"));
-    } else if (at->is_regular_file(failed) && !is_partial_download(path)) {
-      files.push_back({path.lexically_relative(root).generic_string(), at->file_size(failed)});
+    std::error_code missing;
+    const fs::file_status status = fs::status(path, missing);
+    if (fs::is_directory(status)) {
+      if (!at->is_symlink()) continue;
+      if (follow && links.enter(path, at.depth())) continue;
+      leave_out(follow ? "a symbolic link to a directory that it is in"
+                       : "a symbolic link to a directory; --follow goes through it");
+    } else if (status.type() == fs::file_type::not_found && at->is_symlink()) {
+      leave_out("a symbolic link to nothing");
+    } else if (!fs::is_regular_file(status)) {
+      leave_out(missing ? missing.message() : "neither a file nor a directory");
+    } else if (!is_utf8(path.lexically_relative(root).native())) {
+      leave_out("its name is not UTF-8");
+    } else if (!is_partial_download(path)) {
+      tree.files.push_back({path.lexically_relative(root).generic_string(), at->file_size(failed)});
     }
     if (failed) break;
   }
@@ -114,9 +165,9 @@ std::vector<LocalFile> files_below(Session& session, const std::string& root) {
     throw Error(ErrorCode::kInternal,
                 str_cat("reading ", path.string(), ": ", failed.message(), "; nothing was sent"));
   }
-  std::sort(files.begin(), files.end(),
+  std::sort(tree.files.begin(), tree.files.end(),
             [](const LocalFile& a, const LocalFile& b) { return a.key < b.key; });
-  return files;
+  return tree;
 }
 
 namespace {
@@ -130,7 +181,8 @@ class TreeUpload {
         root_(options.local),
         below_(std::move(below)),
         facts_(new_object(options.how)),
-        files_(files_below(session, options.local)),
+        local_(files_below(session, options.local, options.how.follow)),
+        files_(local_.files),
         pool_(session, workers_of(options.how), "uploading") {}
 
   Tally run() {
@@ -143,7 +195,9 @@ class TreeUpload {
                   str_cat("branch '", below_.ref, "' not found: nothing was sent"));
     }
     while (next_ < files_.size()) send(files_[next_++], nullptr);
-    return pool_.finish();
+    Tally tally = pool_.finish();
+    (how_.skip_special ? tally.skipped : tally.failed) += local_.left_out;
+    return tally;
   }
 
  private:
@@ -200,7 +254,8 @@ class TreeUpload {
   const fs::path root_;
   const Uri below_;
   const NewObject facts_;
-  const std::vector<LocalFile> files_;
+  const LocalTree local_;
+  const std::vector<LocalFile>& files_;
   size_t next_ = 0;
   ThreadPool pool_;  ///< last: its jobs use all of the above
 };

@@ -20,6 +20,8 @@ struct TransferOptions {
   int64_t parallel = 8;
   // For uploads and copies.
   bool no_clobber = false;
+  bool follow = false;
+  bool skip_special = false;
   std::string content_type;
   std::vector<std::string> metadata;
 
@@ -42,8 +44,14 @@ struct LocalFile {
   std::string key;  ///< its path below the directory, with '/'
   uint64_t size_bytes;
 };
-/// The files that `fs upload -r` sends, in byte order of the keys, as listings are.
-std::vector<LocalFile> files_below(Session& session, const std::string& root);
+struct LocalTree {
+  std::vector<LocalFile> files;  ///< in byte order of the keys, as listings are
+  uint64_t left_out = 0;         ///< each with a warning
+};
+/// The files that `fs upload -r` sends. Leaves out links to nothing and, unless `follow`, to
+/// directories, links into a directory that they are in, names that are not UTF-8, and all that is
+/// neither file nor directory.
+LocalTree files_below(Session& session, const std::string& root, bool follow = false);
 
 /// How many jobs run at once. Throws a usage error for too few or too many.
 size_t workers_of(const TransferOptions& options);

@@ -3,6 +3,7 @@
 import hashlib
 import os
 import signal
+import socket
 import subprocess
 import time
 
@@ -133,15 +134,54 @@ def test_names_of_all_kinds_meet_in_byte_order(cli, repo, tmp_path):
     for name in ("a/b", "a-b", "a b", "a/b c", "ä", "a/ä/%20", "+", "A", "a.d/e"):
         (root / name).parent.mkdir(parents=True, exist_ok=True)
         (root / name).write_text(name)
-    (root / "loop").symlink_to(root)
     (root / "link").symlink_to(root / "A")
     (root / "left.123.tarn-part").write_text("of a download")
-    os.mkfifo(root / "pipe")
-    ended = cli.run("fs", "upload", "-r", root, f"tarn://{repo.id}/main", "-o", "json")
-    assert "loop" in ended.talk and '"done":10' in ended.text
+    assert counts(cli, "fs", "upload", "-r", root, f"tarn://{repo.id}/main") == (10, 0, 0)
     assert counts(cli, "fs", "upload", "-r", root, f"tarn://{repo.id}/main") == (0, 10, 0)
     assert counts(cli, "fs", "download", "-r", f"tarn://{repo.id}/main/", tmp_path / "down") == (10, 0, 0)
     assert content(tmp_path / "down")["a/ä/%20"] == "a/ä/%20".encode()
+
+
+def a_socket(path):
+    with socket.socket(socket.AF_UNIX) as made:
+        made.bind(str(path))
+
+
+SPECIAL = {
+    "link to nothing": lambda path: path.symlink_to("nowhere"),
+    "link to a directory": lambda path: path.symlink_to(path.parent / "dir"),
+    "link to itself": lambda path: path.symlink_to(path.name),
+    "pipe": os.mkfifo,
+    "socket": a_socket,
+    "name that is not UTF-8": lambda path: open(os.fsencode(path) + b"\xff", "wb").close(),
+}
+
+
+@pytest.mark.parametrize("kind", SPECIAL)
+def test_what_is_no_file_is_left_out(cli, repo, tmp_path, kind):
+    root, target = tmp_path / "up", f"tarn://{repo.id}/main"
+    (root / "dir").mkdir(parents=True)
+    (root / "dir/a").write_text("a")
+    SPECIAL[kind](root / "odd")
+    ended = cli.run("fs", "upload", "-r", root, target, "-o", "json", status=20)
+    assert f"{root}/odd" in ended.talk and '"done":1,"failed":1' in ended.text, (ended.text, ended.talk)
+    assert list(addresses(repo)) == ["dir/a"]
+    ended = cli.run("fs", "cp", "-r", root, target, "--skip-special", "-o", "json")
+    assert f"{root}/odd" in ended.talk and '"done":0,"failed":0' in ended.text and '"skipped":2' in ended.text
+
+
+def test_links_to_directories_are_followed_on_demand_but_in_no_circle(cli, repo, tmp_path):
+    root = tmp_path / "up"
+    for name in ("a/x", "b/y"):
+        (root / name).parent.mkdir(parents=True)
+        (root / name).write_text(name)
+    (root / "a/b").symlink_to(root / "b")
+    (root / "b/a").symlink_to(root / "a")
+    (root / "b/b").symlink_to("../b")
+    ended = cli.run("fs", "upload", "-r", root, f"tarn://{repo.id}/main", "--follow", status=20)
+    assert sorted(addresses(repo)) == ["a/b/y", "a/x", "b/a/x", "b/y"]
+    for path in ("a/b/a", "a/b/b", "b/a/b", "b/b"):
+        assert f"{root}/{path}:" in ended.talk, ended.talk
 
 
 def test_a_directory_that_cannot_be_read_sends_nothing(cli, repo, tmp_path):
