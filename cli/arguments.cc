@@ -1,6 +1,7 @@
 #include "cli/arguments.h"
 
 #include <algorithm>
+#include <cctype>
 #include <optional>
 #include <utility>
 
@@ -116,18 +117,62 @@ bool takes_next_word(const CLI::App& app, const std::string& word) {
   return false;
 }
 
-/// Throws if a word stands where the name of a command must. CLI11 says only that one is missing.
+/// The option of the command, or of one above it, that the word writes: "-n", "-n5", "--amount=5".
+const CLI::Option* find_option(const CLI::App& app, const std::string& word) {
+  const std::string name =
+      word.starts_with("--") ? word.substr(0, word.find('=')) : word.substr(0, 2);
+  for (const CLI::App* at = &app; at != nullptr; at = at->get_parent()) {
+    if (const CLI::Option* option = at->get_option_no_throw(name)) return option;
+  }
+  return nullptr;
+}
+
+/// The words that a mistyped option probably stands for; "" = unknown.
+std::string option_meant_by(const CLI::App& app, const std::string& word) {
+  const bool is_long = word.starts_with("--");
+  const bool is_group = app.get_require_subcommand_min() > 0;
+  if (!is_long && std::isdigit(static_cast<unsigned char>(word[1])) != 0) {
+    return app.get_option_no_throw("--amount") == nullptr ? "" : "-n " + word.substr(1);
+  }
+  if (!is_long && is_group) {
+    // Git's `branch -d` is the command `branch delete` here.
+    if (app.get_parent() == nullptr && (word == "-v" || word == "-V")) return "tarn --version";
+    const std::vector<std::string> below = names_below(app);
+    const auto at = std::find_if(below.begin(), below.end(),
+                                 [&](const std::string& name) { return name[0] == word[1]; });
+    return at == below.end() ? "" : str_cat(full_name(&app), ' ', *at);
+  }
+  std::vector<std::string> names;
+  for (const CLI::App* at = &app; at != nullptr; at = at->get_parent()) {
+    for (const CLI::Option* option : at->get_options()) {
+      for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
+    }
+  }
+  return closest_word(word.substr(0, word.find('=')), names).value_or("");
+}
+
+[[noreturn]] void refuse_option(const CLI::App& app, const std::string& word) {
+  const std::string meant = option_meant_by(app, word);
+  throw usage_error(str_cat('"', full_name(&app), "\" has no option ",
+                            word.substr(0, word.find('=')),
+                            meant.empty() ? "" : str_cat("; did you mean \"", meant, "\"?"),
+                            "\nsee: ", full_name(&app), " --help"));
+}
+
+/// Throws if a word stands where the name of a command must, and for options that do not exist.
+/// CLI11 says only that one is missing, or blames the next argument.
 void check_names(const CLI::App& root, const std::vector<std::string>& arguments) {
   const CLI::App* at = &root;
   for (size_t i = 0; i < arguments.size(); ++i) {
     const std::string& word = arguments[i];
-    if (word == "-h" || word == "--help") return;
-    if (word.starts_with('-')) {
+    if (word == "-h" || word == "--help" || word == "--" || at->get_group().empty()) return;
+    if (word.starts_with('-') && word != "-") {
+      if (find_option(*at, word) == nullptr) refuse_option(*at, word);
       if (takes_next_word(*at, word)) ++i;
       continue;
     }
     const CLI::App* below = find_below(*at, word);
-    if (below == nullptr && at->get_require_subcommand_min() == 0) return;
+    if (below == nullptr && at->get_require_subcommand_min() == 0) continue;
     if (below == nullptr) {
       throw usage_error(str_cat("there is no command \"", full_name(at), ' ', word, '"',
                                 meant_by(*at, word), "\nsee: ", full_name(at), " --help"));

@@ -101,6 +101,39 @@ TEST_F(Arguments, MistakesAreUsageErrorsThatNameTheHelp) {
   EXPECT_EQ(exit_of({}), ExitCode::kUsage);
 }
 
+TEST_F(Arguments, MistypedOptionsAreNamed) {
+  const auto nothing = [](Session&, const CreateOptions&) { return ExitCode::kOk; };
+  tree_.add<CreateOptions>("repo delete", "Delete one", nothing);
+  const struct {
+    std::vector<std::string> words;
+    std::string expected;
+  } kRows[] = {
+      {{"commit", "x", "--mesage", "m"},
+       "\"tarn commit\" has no option --mesage; did you mean \"--message\"?"},
+      {{"commit", "--amuont=5", "x"},
+       "\"tarn commit\" has no option --amuont; did you mean \"--amount\"?"},
+      {{"repo", "create", "x", "--outptu", "json"},
+       "\"tarn repo create\" has no option --outptu; did you mean \"--output\"?"},
+      {{"commit", "-5", "x"}, "\"tarn commit\" has no option -5; did you mean \"-n 5\"?"},
+      {{"repo", "-d", "x"}, "\"tarn repo\" has no option -d; did you mean \"tarn repo delete\"?"},
+      {{"-v"}, "\"tarn\" has no option -v; did you mean \"tarn --version\"?"},
+      {{"commit", "x", "-z"}, "\"tarn commit\" has no option -z"},
+      {{"commit", "x", "--frobnicate"}, "\"tarn commit\" has no option --frobnicate"},
+  };
+  for (const auto& row : kRows) {
+    EXPECT_EQ(exit_of(row.words), ExitCode::kUsage) << row.expected;
+    EXPECT_EQ(message_.substr(0, message_.find('\n')), row.expected);
+  }
+  for (const std::vector<std::string>& fine :
+       std::vector<std::vector<std::string>>{{"commit", "x", "-n5"},
+                                             {"commit", "-m", "-z", "x"},
+                                             {"commit", "--meta=-z", "-"},
+                                             {"commit", "--", "-z"},
+                                             {"-o", "json", "commit", "x", "-y"}}) {
+    EXPECT_EQ(exit_of(fine), ExitCode::kOk) << fine[1] << ": " << message_;
+  }
+}
+
 TEST_F(Arguments, MistypedCommandsAreNamed) {
   EXPECT_EQ(exit_of({"-o", "json", "comit", "x"}), ExitCode::kUsage);
   EXPECT_EQ(message_,
