@@ -147,7 +147,14 @@ ExitCode remove_below(Session& session, const Uri& uri) {
   size_t failed = 0;
   const auto send = [&] {
     if (batch.empty()) return;
-    const size_t errors = delete_batch(session, uri, batch);
+    size_t errors = batch.size();
+    try {
+      errors = delete_batch(session, uri, batch);
+    } catch (const Error& error) {
+      // The server refuses a batch as a whole if none of its paths may be deleted.
+      if (error.code() != ErrorCode::kPermissionDenied || deleted + failed == 0) throw;
+      session.out.warn(str_cat("tarn: deleting ", errors, " objects: ", error.message()));
+    }
     failed += errors;
     deleted += batch.size() - errors;
     batch = Json::array();

@@ -1,5 +1,7 @@
 #include "server/api/access.h"
 
+#include <algorithm>
+
 #include "core/auth/resource.h"
 #include "core/objects/search_scope.h"
 #include "server/api/call.h"
@@ -147,8 +149,14 @@ std::vector<std::string> on_new_group(const Call& call) {
 std::vector<std::string> on_new_policy(const Call& call) {
   return {auth::policy_arn(call.body_as<auth::Policy>().name)};
 }
-std::vector<std::string> on_listed_objects(const Call& call) {
-  return objects_at(call, call.body_as<std::vector<std::string>>());
+std::vector<std::string> on_first_deletable(const Call& call) {
+  std::vector<std::string> listed = objects_at(call, call.body_as<std::vector<std::string>>());
+  const auto first = std::find_if(listed.begin(), listed.end(), [&](const std::string& object) {
+    return call.allows(auth::Action::kDeleteObject, object);
+  });
+  if (first != listed.end()) return {*first};
+  if (!listed.empty()) listed.resize(1);
+  return listed;
 }
 std::vector<std::string> on_archived_objects(const Call& call) {
   return objects_at(call, call.body_as<json::ArchivePaths>().paths);

@@ -87,7 +87,8 @@ std::vector<std::string> on_new_tag(const Call& call);
 std::vector<std::string> on_new_user(const Call& call);
 std::vector<std::string> on_new_group(const Call& call);
 std::vector<std::string> on_new_policy(const Call& call);
-std::vector<std::string> on_listed_objects(const Call& call);       ///< body: paths
+/// The first of the body's paths that the caller may delete; if there is none, the first.
+std::vector<std::string> on_first_deletable(const Call& call);
 std::vector<std::string> on_archived_objects(const Call& call);     ///< body: paths
 std::vector<std::string> on_source_object(const Call& call);        ///< body: src_path
 std::vector<std::string> on_part_source(const Call& call);          ///< body: copy_source

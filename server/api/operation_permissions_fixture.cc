@@ -133,7 +133,7 @@ const std::vector<Row>& rows() {
     {"stageObject", "path=dir/a", R"({"physical_address":"x","checksum":"c","size_bytes":1})", {{"fs:WriteObject", "repository/data/object/dir/a"}}},
     {"uploadObject", "path=dir/a", "", {{"fs:WriteObject", "repository/data/object/dir/a"}}},
     {"deleteObject", "path=dir/a", "", {{"fs:DeleteObject", "repository/data/object/dir/a"}}},
-    {"deleteObjects", "", R"({"paths":["dir/a","dir/b"]})", {{"fs:DeleteObject", "repository/data/object/dir/a"}, {"fs:DeleteObject", "repository/data/object/dir/b"}}},
+    {"deleteObjects", "", R"({"paths":["dir/a"]})", {{"fs:DeleteObject", "repository/data/object/dir/a"}}},
     {"copyObject", "dest_path=dir/b", R"({"src_path":"dir/a"})", {{"fs:ReadObject", "repository/data/object/dir/a"}, {"fs:WriteObject", "repository/data/object/dir/b"}}},
     {"statObject", "path=dir/a", "", {{"fs:ReadObject", "repository/data/object/dir/a"}}},
     {"updateObjectUserMetadata", "path=dir/a", R"({"set":{}})", {{"fs:WriteObject", "repository/data/object/dir/a"}}},

@@ -233,7 +233,7 @@ constexpr Route kRoutes[] = {
     {kPut, TARN_BRANCH "/objects", "stageObject", needs(kWriteObject, on_object), json_handler<json::parse_stage_object, stage_object>, takes_json(kPath)},
     {kPost, TARN_BRANCH "/objects", "uploadObject", needs(kWriteObject, on_object), upload_object, takes_stream(kPath, kForce)},
     {kDelete, TARN_BRANCH "/objects", "deleteObject", needs(kDeleteObject, on_object), delete_object, takes(kPath, kForce, kNoTombstone)},
-    {kPost, TARN_BRANCH "/objects/delete", "deleteObjects", needs(kDeleteObject, on_listed_objects), json_handler<json::parse_path_list, delete_objects>, takes_json(kForce, kNoTombstone)},
+    {kPost, TARN_BRANCH "/objects/delete", "deleteObjects", needs(kDeleteObject, on_first_deletable), json_handler<json::parse_path_list, delete_objects>, takes_json(kForce, kNoTombstone)},
     {kPost, TARN_BRANCH "/objects/copy", "copyObject", Access::of({kReadObject, on_source_object}, {kWriteObject, on_destination_object}), json_handler<json::parse_copy_object, copy_object>, takes_json(kDestPath)},
     {kGet, TARN_REF "/objects/stat", "statObject", needs(kReadObject, on_object), stat_object, takes(kPath, kUserMetadata, kPresign)},
     {kPut, TARN_BRANCH "/objects/stat/user_metadata", "updateObjectUserMetadata", needs(kWriteObject, on_object), json_handler<json::parse_user_metadata, update_user_metadata>, takes_json(kPath)},

@@ -146,12 +146,14 @@ std::vector<Key> keys_of(const std::vector<std::string>& paths,
   return keys;
 }
 
-/// Turns files of hooks that the caller may not delete into failures and removes them from the
-/// keys.
-void take_out_hook_files(const Context& context, const RepositoryName& repository,
-                         std::vector<Key>& keys, std::vector<json::ObjectFailure>& failures) {
+/// Turns what the caller may not delete, by its policies or as a file of hooks, into failures and
+/// removes it from the keys.
+void take_out_forbidden(const Context& context, const Call& call, const RepositoryName& repository,
+                        std::vector<Key>& keys, std::vector<json::ObjectFailure>& failures) {
   std::erase_if(keys, [&](const Key& key) {
     try {
+      call.require_permission(auth::Action::kDeleteObject,
+                              auth::object_arn(repository.str(), call.path("branch"), key.str()));
       branch::check_hook_file(context.engine, repository, key.str());
       return false;
     } catch (const Error& error) {
@@ -211,7 +213,7 @@ http::Response delete_objects(const Context& context, Call& call, std::vector<st
   const bool force = call.flag("force");
   std::vector<json::ObjectFailure> failures;
   std::vector<Key> keys = keys_of(paths, failures);
-  take_out_hook_files(context, repository, keys, failures);
+  take_out_forbidden(context, call, repository, keys, failures);
   try {
     if (!keys.empty() &&
         !objects::delete_objects(context.engine, repository, call.branch(), keys, force)) {
