@@ -173,6 +173,7 @@ ExitCode remove_below(Session& session, const Uri& uri) {
 ExitCode rm(Session& session, const RemoveObject& options) {
   if (options.recursive) return remove_below(session, session.prefix(options.object));
   const Uri uri = session.object(options.object);
+  stat_object(session.client, uri);  // the server takes the deletion of an absent path for success
   session.client.call(
       {.method = Method::kDelete, .path = objects_path(uri), .query = {{"path", uri.path}}});
   session.out.remark(str_cat("deleted ", to_string(uri)));
@@ -180,7 +181,6 @@ ExitCode rm(Session& session, const RemoveObject& options) {
 }
 
 }  // namespace
-  stat_object(session.client, uri);  // the server takes the deletion of an absent path for success
 
 void add_fs_commands(CommandTree& tree) {
   tree.group("fs", "Objects: list, read, write, copy");
@@ -359,6 +359,7 @@ struct ArchiveOptions {
   std::string format = "tar";
   std::string paths_from;
   std::string missing = "fail";
+  bool strict = false;
 
   void declare(Command& command) {
     command
@@ -371,7 +372,10 @@ struct ArchiveOptions {
                 "order; '-' = standard input")
         .option("--missing", missing,
                 "with --paths-from, for a path that does not exist: fail, or mark = add an empty "
-                "file <path>.missing (fail)");
+                "file <path>.missing (fail)")
+        .flag("--strict", strict,
+              "fail if a name cannot be unpacked safely; by default the object is left out, "
+              "_skipped.txt lists it and the exit status is 20");
   }
 };
 
@@ -397,6 +401,7 @@ Request archive_request(const Uri& uri, const ArchiveOptions& options) {
       .query = {{"format", options.format}}};
   if (options.paths_from.empty()) {
     request.query.emplace_back("prefix", uri.path);
+    if (options.strict) request.query.emplace_back("strict", "true");
     return request;
   }
   request.method = Method::kPost;
@@ -404,7 +409,7 @@ Request archive_request(const Uri& uri, const ArchiveOptions& options) {
                                  {"missing", options.missing}});
 }
 
-void run_archive(Session& session, const ArchiveOptions& options) {
+ExitCode run_archive(Session& session, const ArchiveOptions& options) {
   const Uri uri = session.prefix(options.source);
   const Request request = archive_request(uri, options);
   const bool to_output = options.file == "-";
@@ -417,9 +422,17 @@ void run_archive(Session& session, const ArchiveOptions& options) {
   progress.wipe();
   if (!answer.ok()) throw error_from(answer);
   file.finish();
-  if (to_output) return;
+  const std::string skipped = answer.header("X-Tarn-Skipped");
+  if (!skipped.empty()) {
+    session.out.warn(str_cat("tarn: ", skipped,
+                             " objects were left out, because their names cannot be unpacked "
+                             "safely: the last file of the archive lists them"));
+  }
+  const ExitCode code = skipped.empty() ? ExitCode::kOk : ExitCode::kPartial;
+  if (to_output) return code;
   session.out.object("Archive", {{"file", options.file}, {"size_bytes", file.written_bytes()}},
                      {{"file", options.file}, {"size", size_in_words(file.written_bytes())}});
+  return code;
 }
 
 }  // namespace

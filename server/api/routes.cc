@@ -66,6 +66,7 @@ constexpr Parameter kExact{"exact", Kind::kBoolean};
 constexpr Parameter kDepth{"depth", Kind::kBoolean};
 constexpr Parameter kStatus{"status", Kind::kState};
 constexpr Parameter kFormat{"format", Kind::kArchive};
+constexpr Parameter kStrict{"strict", Kind::kBoolean};
 constexpr Parameter kOpen{"open", Kind::kBoolean};
 constexpr Parameter kOptional{"optional", Kind::kBoolean};
 constexpr Parameter kUnused{"unused", Kind::kBoolean};
@@ -318,7 +319,7 @@ constexpr Route kRoutes[] = {
     {kDelete, TARN_PULL "/approvals", "withdrawPullRequestApproval", needs(kWritePullRequest, on_repository), withdraw_approval},
     {kGet, TARN_REF "/objects/search", "searchObjects", needs(kListObjects, on_listed_ref), search_objects, takes(kAmount, kUserMetadata, kPresign, kGlob, kMinSize, kMaxSize, kModifiedAfter, kModifiedBefore, kWhere, kSort)},
     {kGet, "/objects/search", "searchRefs", kToSearchRefs, search_refs, takes(kSearchedRepository, kRef, kAmount, kUserMetadata, kPresign, kGlob, kMinSize, kMaxSize, kModifiedAfter, kModifiedBefore, kWhere, kSort)},
-    {kGet, TARN_REF "/objects/archive", "archivePrefix", needs(kListObjects, on_listed_ref), archive_prefix, takes(kFormat)},
+    {kGet, TARN_REF "/objects/archive", "archivePrefix", needs(kListObjects, on_listed_ref), archive_prefix, takes(kFormat, kStrict)},
     {kPost, TARN_REF "/objects/archive", "archivePaths", needs(kReadObject, on_archived_objects), json_handler<json::parse_archive_paths, archive_paths>, takes_long_json(kFormat)},
     {kPost, TARN_BRANCH "/checkout-path", "checkoutPath", needs(kListObjects, on_repository), json_handler<json::parse_checkout_path, checkout_path>, takes_json()},
     {kGet, TARN_REPO "/promotions", "listPromotions", needs(kReadPromotion, on_repository), list_promotions, takes(kAmount, kOpen)},

@@ -31,6 +31,7 @@ namespace {
 struct ArchivedObject {
   std::string name;
   Entry entry;
+  std::optional<std::string> text = {};  ///< the content, of a file that is no object
 };
 
 /// An iterator over the members, in order; nullopt = the end.
@@ -94,7 +95,11 @@ void ArchiveBody::begin_next() {
     return;
   }
   framing_ = writer_->begin(member_of(*object));
-  left_ = object->entry.size_bytes;
+  left_ = object->text ? 0 : object->entry.size_bytes;
+  if (object->text) {
+    writer_->content(*object->text);
+    framing_ += *object->text;
+  }
   if (left_ == 0) {
     framing_ += writer_->end();
     return;
@@ -160,18 +165,59 @@ std::string file_name(const Call& call, std::string_view folder) {
   return name + (format_of(call) == archive::Format::kZip ? ".zip" : ".tar");
 }
 
+/// Whether a file can safely have the object's name where it is unpacked.
+bool can_be_unpacked(const ArchivedObject& object) {
+  return archive::is_safe_name(object.name) &&
+         !(object.name.ends_with('/') && object.entry.size_bytes > 0);
+}
+
+/// The objects that an archive of a prefix leaves out because no file can safely have their names,
+/// and the member that lists them.
+class SkippedObjects {
+ public:
+  /// Returns the object unless it is left out.
+  bool keeps(const ArchivedObject& object) {
+    while (object.name == list_.name) list_.name += ".txt";
+    if (can_be_unpacked(object)) return true;
+    ++count_;
+    if (list_.text->size() + object.name.size() < kListBytesMax) {
+      for (const char c : object.name) *list_.text += c == '\n' ? "\\n" : std::string(1, c);
+      *list_.text += '\n';
+    } else {
+      ++unlisted_;
+    }
+    return false;
+  }
+  uint64_t count() const { return count_; }
+  /// nullopt if nothing was left out.
+  std::optional<ArchivedObject> list() const {
+    if (count_ == 0) return std::nullopt;
+    ArchivedObject out = list_;
+    if (unlisted_ > 0) *out.text += str_cat("and ", unlisted_, " more\n");
+    out.entry.size_bytes = out.text->size();
+    return out;
+  }
+
+ private:
+  static constexpr size_t kListBytesMax = 1 << 20;
+
+  ArchivedObject list_{"_skipped.txt", {}, ""};  // objects come in byte order, so that a longer
+                                                 // name of the list is compared in time
+  uint64_t count_ = 0;
+  uint64_t unlisted_ = 0;
+};
+
 /// Iterates over all objects without reading them: rejects names that cannot be unpacked safely,
 /// and returns the length of the archive.
 uint64_t check(archive::Format format, const ArchivedObjects& objects) {
   const auto writer = archive::make_writer(format);
   uint64_t length = 0;
   while (const auto object = objects()) {
-    if (!archive::is_safe_name(object->name) ||
-        (object->name.ends_with('/') && object->entry.size_bytes > 0)) {
+    if (!can_be_unpacked(*object)) {
       throw Error(ErrorCode::kInvalidArgument, reason::kUnsafeName,
                   str_cat("archiving \"", object->name,
-                          "\": no file can safely have this name where it is unpacked; name the "
-                          "paths that are wanted instead of a prefix with it"));
+                          "\": no file can safely have this name where it is unpacked; leave the "
+                          "path out, or read the object alone"));
     }
     const archive::Member member = member_of(*object);
     length += writer->begin(member).size() + member.size_bytes;
@@ -211,10 +257,14 @@ http::Response archive_prefix(const Context& context, Call& call) {
     if (!item) return std::nullopt;
     return ArchivedObject{item->path.substr(folder_end), *std::move(item->entry)};
   };
+  const bool strict = call.flag("strict");
+  const auto skipped = std::make_shared<SkippedObjects>();
   uint64_t count = 0;
-  const uint64_t length = check(format_of(call), [&]() -> std::optional<ArchivedObject> {
+  const uint64_t length = check(format_of(call), [&, listed = false]() mutable {
     auto object = next();
-    if (!object) return std::nullopt;
+    while (object && !strict && !skipped->keeps(*object)) object = next();
+    if (!object && !std::exchange(listed, true)) return skipped->list();
+    if (!object) return object;
     if (++count > kArchiveObjectsMax) {
       throw_invalid(str_cat("archiving \"", prefix, "\": there are more than ", kArchiveObjectsMax,
                             " objects; take parts of the prefix"));
@@ -224,12 +274,24 @@ http::Response archive_prefix(const Context& context, Call& call) {
                                              prefix.substr(0, folder_end) + object->name));
     return object;
   });
-  if (count == 0) throw_missing(prefix);
+  if (count + skipped->count() == 0) throw_missing(prefix);
   listing->rewind();
   std::string_view folder = std::string_view(prefix).substr(0, folder_end);
   if (!folder.empty()) folder.remove_suffix(1);
-  return answer_archive(context, call, listing->repository(), folder.substr(folder.rfind('/') + 1),
-                        length, next);
+  auto members = [next, skipped, strict,
+                  listed = false]() mutable -> std::optional<ArchivedObject> {
+    auto object = next();
+    while (object && !strict && !can_be_unpacked(*object)) object = next();
+    if (!object && !std::exchange(listed, true)) return skipped->list();
+    return object;
+  };
+  http::Response response =
+      answer_archive(context, call, listing->repository(), folder.substr(folder.rfind('/') + 1),
+                     length, std::move(members));
+  if (skipped->count() > 0) {
+    response.headers.add("X-Tarn-Skipped", std::to_string(skipped->count()));
+  }
+  return response;
 }
 
 http::Response archive_paths(const Context& context, Call& call, json::ArchivePaths wanted) {

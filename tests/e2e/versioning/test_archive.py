@@ -127,12 +127,27 @@ def test_what_is_refused(rest, repo, put, archive):
 
 
 @pytest.mark.parametrize("path", ["d/../../etc/passwd", "d/..", "d//x", "d/./x", "d/a\\..\\..\\x", "d//", "d/C:x/.."])
-def test_names_that_leave_the_directory_are_refused(any_paths, put, archive, path):
+def test_names_that_leave_the_directory_are_left_out(any_paths, repo, cli, put, archive, path, tmp_path):
     put("d/good", b"g")
     put(path, b"evil")
-    for answer in (archive(prefix="d/"), archive(paths=["d/good", path]), archive(prefix="d/", format="zip")):
+    for answer in (archive(prefix="d/", strict="true"), archive(paths=["d/good", path])):
         assert (answer.status_code, answer.headers.get("X-Tarn-Error")) == (400, "unsafe_name"), (path, answer.text)
-    assert members(archive(paths=["d/good"])) == [("d/good", b"g")]
+    listed = [("good", b"g"), ("_skipped.txt", path.removeprefix("d/").encode() + b"\n")]
+    for form in ("tar", "zip"):
+        answer = archive(prefix="d/", format=form)
+        assert (members(answer, form), answer.headers["X-Tarn-Skipped"]) == (listed, "1")
+    whole = archive(paths=["d/good"])
+    assert (members(whole), whole.headers.get("X-Tarn-Skipped")) == ([("d/good", b"g")], None)
+    words = ["fs", "archive", f"tarn://{repo.id}/main/d/", tmp_path / "d.tar"]
+    assert "1 objects" in cli.run(*words, status=20).talk
+    assert cli.reason(*words, "--strict", status=1) == "unsafe_name"
+
+
+def test_the_list_of_what_is_left_out_replaces_no_object(any_paths, put, archive):
+    for path in ("d/_skipped.txt", "d/_skipped.txt.txt", "d/a\\b", "d/z"):
+        put(path, b"own")
+    names = [name for name, _ in members(archive(prefix="d/"))]
+    assert names == ["_skipped.txt", "_skipped.txt.txt", "z", "_skipped.txt.txt.txt"]
 
 
 def test_who_may_not_read_one_object_gets_nothing(tarn, rest, repo, put):
@@ -155,9 +170,10 @@ def test_who_may_not_read_one_object_gets_nothing(tarn, rest, repo, put):
     assert members(ask("POST", url, json={"paths": ["d/a"]})) == [("d/a", b"x")]
 
 
-def test_an_absolute_name_is_refused(put, archive):
+def test_an_absolute_name_is_left_out(put, archive):
     put("/etc/passwd", b"evil")
-    assert archive().status_code == 400
+    assert members(archive()) == [("_skipped.txt", b"/etc/passwd\n")]
+    assert archive(strict="true").status_code == 400
     assert archive(paths=["/etc/passwd"]).status_code == 400
 
 
