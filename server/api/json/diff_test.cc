@@ -14,7 +14,7 @@ TEST(DiffItem, HasSizesOfObjectsOnly) {
     write_change(out, change, with_right);
     return std::move(out).take();
   };
-  EXPECT_EQ(text(true), R"({"path":"a","path_type":"object","size_bytes":5,"type":"removed"})"
+  EXPECT_EQ(text(true), R"({"path":"a","path_type":"object","size_bytes":0,"type":"removed"})"
                         "\n");
   change = {.type = ChangeType::kPrefixChanged,
             .key = Key("d/"),

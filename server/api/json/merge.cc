@@ -152,8 +152,9 @@ void write_change(Writer& out, const Change& change, bool with_right) {
   out.text("path", change.key.str());
   out.text("path_type", folded ? "common_prefix" : "object");
   if (!folded && (change.right || change.left)) {
-    const Entry& shown = change.right ? *change.right : *change.left;
-    out.number("size_bytes", static_cast<int64_t>(shown.size_bytes));
+    // The size that is left; clients of lakeFS sum them up.
+    out.number("size_bytes",
+               change.right ? static_cast<int64_t>(change.right->size_bytes) : int64_t{0});
   }
   out.text("type", name_of(change.type));
   if (with_right && !folded && change.right) write_right(out, *change.right);

