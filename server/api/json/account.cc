@@ -355,10 +355,13 @@ std::string new_key_body(const auth::NewKey& key) {
 void write_principal(Writer& out, const auth::ExternalPrincipal& principal) {
   out.begin_object();
   out.text("id", principal.id);
-  out.key("settings");
-  out.begin_array();
-  for (const auto& item : principal.settings) out.text_map(item);
-  out.end_array();
+  // lakectl cannot read an empty list.
+  if (!principal.settings.empty()) {
+    out.key("settings");
+    out.begin_array();
+    for (const auto& item : principal.settings) out.text_map(item);
+    out.end_array();
+  }
   out.text("user_id", principal.user);
   out.end_object();
 }

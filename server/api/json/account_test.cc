@@ -17,6 +17,14 @@ TEST(SetupState, NamesWhatClientsLookFor) {
   }
 }
 
+TEST(ExternalPrincipal, LeavesOutSettingsWithoutAny) {
+  EXPECT_EQ(principal_body({"role", "ann", {}}), R"({"id":"role","user_id":"ann"})"
+                                                 "\n");
+  EXPECT_EQ(principal_body({"role", "ann", {{{"team", "vision"}}}}),
+            R"({"id":"role","settings":[{"team":"vision"}],"user_id":"ann"})"
+            "\n");
+}
+
 TEST(Statistics, AreCheckedForTheirShape) {
   const auto said = [](std::string_view body) {
     try {
