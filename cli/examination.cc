@@ -33,7 +33,6 @@ constexpr std::string_view kProbeBranch = "tarn-doctor-";
 constexpr uint64_t kFreeBytesMin = uint64_t{1} << 30;
 /// Files, webhooks and policies that one run looks at.
 constexpr size_t kLookedAtMax = 100;
-constexpr std::string_view kActionFiles = "_lakefs_actions/";
 
 Finding bad(std::string found, std::string advice) {
   return {FindingState::kBad, std::move(found), std::move(advice), ExitCode::kFailure};
@@ -319,10 +318,10 @@ Finding Examination::hooks() {
   size_t count = 0;
   std::string problems;
   client_.each({.path = api_path({"repositories", repository_, "refs", branch_, "objects", "ls"}),
-                .query = {{"prefix", std::string(kActionFiles)}, {"delimiter", "/"}}},
+                .query = {{"prefix", std::string(kActionFilesPrefix)}, {"delimiter", "/"}}},
                [&](const Json& item) {
                  const std::string path = item.value("path", "");
-                 if (item.value("path_type", "") != "object" || path.ends_with(".lua")) return true;
+                 if (!is_action_file(path)) return true;
                  std::string text;
                  const Answer answer = client_.download(
                      read_request({repository_, branch_, path}), [&](std::string_view piece) {

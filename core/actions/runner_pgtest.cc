@@ -98,7 +98,7 @@ TEST_F(Hooks, RunInOrderAndSkipAfterAFailureUnlessTheyHandleFailures) {
 TEST_F(Hooks, RunActionsConcurrentlyUpToALimit) {
   for (size_t i = 0; i < kActionsAtOnceMax + 3; ++i) {
     const std::string name = "act" + std::to_string(i);
-    put_action("main", name, action(name, "pre-commit: ", webhook("one", "/x")));
+    put_action("main", name + ".yaml", action(name, "pre-commit: ", webhook("one", "/x")));
   }
   std::atomic<int> now = 0;
   std::atomic<int> most = 0;
@@ -246,6 +246,19 @@ TEST_F(Hooks, EveryEventRunsHooks) {
   EXPECT_EQ(last["pre-revert"]["source_ref"], "dev");
   EXPECT_FALSE(last["pre-revert"].contains("commit_id"));
   EXPECT_EQ(last["post-revert"]["source_ref"], last["post-revert"]["commit_id"]);
+}
+
+TEST_F(Hooks, OtherFilesBesideActionFilesAreIgnored) {
+  for (size_t i = 0; i <= branch::kActionFilesMax; ++i) {
+    put_action("main", "note" + std::to_string(i) + ".txt", "no: [action");
+  }
+  put_action("main", "a.yml", action("one", "pre-commit: ", webhook("one", "/one")));
+  put_action("main", "b.yaml", action("two", "pre-commit: ", webhook("two", "/two")));
+  const auto plan =
+      events::plan_hooks(*engine, repo, {.ref = "main", .event = HookEvent::kPreCommit});
+  EXPECT_EQ(plan.size(), 2u);
+  engine.commit(repo, "main");
+  EXPECT_EQ(receiver.taken().size(), 2u);
 }
 
 TEST_F(Hooks, SourceCannotReplaceDestinationHooks) {

@@ -14,14 +14,10 @@
 namespace tarn::branch {
 namespace {
 
-bool is_action_file(std::string_view key) {
-  return key.size() > kActionFilesPrefix.size() && key.starts_with(kActionFilesPrefix) &&
-         key.find('/', kActionFilesPrefix.size()) == std::string_view::npos;
-}
-
 [[noreturn]] void throw_too_many() {
-  throw Error(ErrorCode::kPreconditionFailed, reason::kActionFileInvalid,
-              str_cat("reading ", kActionFilesPrefix, ": more than ", kActionFilesMax, " files"));
+  throw Error(
+      ErrorCode::kPreconditionFailed, reason::kActionFileInvalid,
+      str_cat("reading ", kActionFilesPrefix, ": more than ", kActionFilesMax, " action files"));
 }
 
 }  // namespace

@@ -47,7 +47,7 @@ struct ActionEntry {
   Entry entry;
 };
 
-/// The files directly below kActionFilesPrefix.
+/// The action files of a tree (is_action_file).
 struct ActionFiles {
   std::vector<ActionEntry> files;
   /// The files of the destination's head, for a merge. Of two with one action name, this one

@@ -30,11 +30,11 @@ std::vector<branch::ActionEntry> files_at(branch::Engine& engine, const Reposito
                                .delimiter = "/",
                                .limit = branch::kActionFilesMax + 1});
     for (const objects::ListItem& item : page.items) {
-      if (item.entry && item.path != kActionFilesPrefix) out.push_back({item.path, *item.entry});
+      if (item.entry && is_action_file(item.path)) out.push_back({item.path, *item.entry});
     }
     if (out.size() > branch::kActionFilesMax) {
       throw_invalid(str_cat("reading ", kActionFilesPrefix, ": more than ", branch::kActionFilesMax,
-                            " files"));
+                            " action files"));
     }
     if (!page.has_more) return out;
     after = page.next;

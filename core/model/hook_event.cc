@@ -31,4 +31,10 @@ bool is_about_merge(HookEvent event) {
   return event == HookEvent::kPreMerge || event == HookEvent::kPostMerge;
 }
 
+bool is_action_file(std::string_view key) {
+  return key.starts_with(kActionFilesPrefix) &&
+         key.find('/', kActionFilesPrefix.size()) == std::string_view::npos &&
+         (key.ends_with(".yaml") || key.ends_with(".yml"));
+}
+
 }  // namespace tarn

@@ -41,5 +41,8 @@ bool is_about_merge(HookEvent event);
 
 /// Where a tree keeps its action files: directly below.
 constexpr std::string_view kActionFilesPrefix = "_lakefs_actions/";
+/// Whether the key is directly below kActionFilesPrefix and ends with .yaml or .yml. Hooks ignore
+/// other files there.
+bool is_action_file(std::string_view key);
 
 }  // namespace tarn
