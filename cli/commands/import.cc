@@ -15,6 +15,8 @@
 #include "cli/signals.h"
 #include "core/base/reasons.h"
 #include "core/base/str_cat.h"
+#include "core/base/text.h"
+#include "core/model/names.h"
 
 namespace tarn::cli {
 namespace {
@@ -23,6 +25,8 @@ using std::chrono::milliseconds;
 
 constexpr milliseconds kFirstPoll{100};
 constexpr milliseconds kSlowestPoll{2000};
+/// Paths that are added, changed and removed that a preview shows, of each.
+constexpr size_t kPathsShown = 10;
 
 struct ImportOptions {
   std::string source;
@@ -57,10 +61,10 @@ struct ImportOptions {
         .option("--idempotency-key", key,
                 "a retry with the same key waits for the first import and starts no second one")
         .option("--resume", resume, "wait for the import with this id instead of starting one")
-        .flag("-y,--yes", yes,
+        .flag("-y,--yes,--replace", yes,
               "do not ask for confirmation: before objects below the target are removed that the "
               "source lacks, and before a directory of this machine is uploaded")
-        .flag("--dry-run", dry_run, "only count what would be added, changed and removed")
+        .flag("--dry-run", dry_run, "only list what would be added, changed and removed")
         .option("-p,--parallel", parallel,
                 "of a directory of this machine: number of parallel uploads (8)")
         .flag("--cancel-on-interrupt", cancel,
@@ -83,24 +87,58 @@ Json import_body(const Uri& target, const ImportOptions& options) {
   return body;
 }
 
-Request preview_request(const Uri& target, const Json& body) {
-  Request request = post_request(import_path(target) + "/preview", body);
-  request.query.emplace_back("amount", "1");
-  return request;
-}
-
 /// A number that is absent when the server did not count it.
 std::string counted(const Json& preview, const char* name) {
   return preview.contains(name) ? json_text(preview[name]) : "unknown";
+}
+
+Request preview_request(const Uri& target, const Json& body) {
+  Request request = post_request(import_path(target) + "/preview", body);
+  request.query.emplace_back("amount", std::to_string(kPathsShown));
+  return request;
+}
+
+/// "3", or "3: a, b and more".
+std::string counted_paths(const Json& preview, const std::string& name) {
+  const std::string number = counted(preview, name.c_str());
+  const auto paths = preview.value(name + "_paths", std::vector<std::string>{});
+  if (paths.empty()) return number;
+  const bool more = preview.value(name, uint64_t{0}) > paths.size();
+  return str_cat(number, ": ", joined(paths, ", "), more ? " and more" : "");
+}
+
+/// Makes the import one of a single object where the source is the name of one. A source that
+/// matches names beside a directory must say which it means. Errors of the preview are those of the
+/// import, which follows.
+void settle_source(Session& session, Uri& target, ImportOptions& options) {
+  if (!target.path.empty() && !is_plain_path(target.path)) {
+    throw usage_error(str_cat("importing to ", to_string(target),
+                              ": the path may have no empty segment, \".\", \"..\" and backslash; "
+                              "write DIRECTORY/ or DIRECTORY/NAME"));
+  }
+  if (!options.single && !options.source.ends_with('/')) {
+    const Answer answer = session.client.ask(preview_request(target, import_body(target, options)));
+    const Json preview = answer.ok() ? json_of(answer) : Json::object();
+    options.single = preview.value("names_object", false);
+    const std::string other = preview.value("also_matches", "");
+    if (!options.single && !other.empty()) {
+      throw usage_error(str_cat("importing ", options.source, ": it matches ", other,
+                                " too; write ", options.source,
+                                "/ for the directory, or --object for one object"));
+    }
+  }
+  if (options.single && (target.path.empty() || target.path.ends_with('/'))) {
+    target.path += last_segment(options.source);
+  }
 }
 
 void print_preview(Session& session, const Uri& target, const Json& body) {
   const Json preview = session.client.call(preview_request(target, body));
   session.out.object("ImportPreview", preview,
                      {{"at destination", counted(preview, "at_destination")},
-                      {"added", counted(preview, "added")},
-                      {"changed", counted(preview, "changed")},
-                      {"removed", counted(preview, "removed")}});
+                      {"added", counted_paths(preview, "added")},
+                      {"changed", counted_paths(preview, "changed")},
+                      {"removed", counted_paths(preview, "removed")}});
 }
 
 /// Asks before objects are removed. Errors are those of the import, which follows.
@@ -115,8 +153,10 @@ void confirm_removal(Session& session, const Uri& target, const Json& body,
   session.confirm(
       preview.contains("removed")
           ? str_cat("This import removes ", json_text(preview["removed"]), " of the ", there,
-                    " objects at ", to_string(target), " and replaces ",
-                    counted(preview, "changed"), " of them. Go on?")
+                    " objects at ", to_string(target), " (",
+                    joined(preview.value("removed_paths", std::vector<std::string>{}), ", "),
+                    preview.value("removed", uint64_t{0}) > kPathsShown ? " and more" : "",
+                    ") and replaces ", counted(preview, "changed"), " of them. Go on?")
           : str_cat("This import replaces the ", there, " objects at ", to_string(target),
                     " and removes those that the source lacks. Go on?"),
       false);
@@ -187,13 +227,21 @@ void print_status(Output& out, const std::string& id, Json status) {
   }
   const std::string commit = status.value("/commit/id"_json_pointer, "");
   const std::string objects = std::to_string(status.value("ingested_objects", int64_t{0}));
-  const std::string removed = std::to_string(status.value("removed", int64_t{0}));
+  const auto number = [&status](const char* name) {
+    return std::to_string(status.value(name, int64_t{0}));
+  };
+  const Cells counts{number("added"), number("replaced"), number("removed")};
   status["id"] = id;
   const bool changed = status.value("changed", true);
   status["changed"] = changed;
   if (!changed) out.remark("the branch has these objects already");
   out.object("Import", std::move(status),
-             {{"commit", commit}, {"objects", objects}, {"removed", removed}, {"import", id}});
+             {{"commit", commit},
+              {"objects", objects},
+              {"added", counts[0]},
+              {"changed", counts[1]},
+              {"removed", counts[2]},
+              {"import", id}});
 }
 
 /// Whether the source is a path of this machine instead of an address of the server's.
@@ -234,14 +282,16 @@ ExitCode upload_instead(Session& session, const ImportOptions& options) {
   return code;
 }
 
-ExitCode run_import(Session& session, const ImportOptions& options) {
+ExitCode run_import(Session& session, const ImportOptions& given) {
+  ImportOptions options = given;
   const bool resumes = !options.resume.empty();
   if (options.source.empty() && !resumes) throw usage_error("importing: STORAGE is needed");
   if (resumes && !options.target.empty())
     throw usage_error("importing: --resume takes only TARGET");
   if (!options.timeout.empty()) parse_duration(options.timeout);
   if (!resumes && is_local_path(options.source)) return upload_instead(session, options);
-  const Uri target = session.prefix(resumes ? options.source : options.target);
+  Uri target = session.prefix(resumes ? options.source : options.target);
+  if (!resumes) settle_source(session, target, options);
   if (options.dry_run && !resumes) {
     print_preview(session, target, import_body(target, options));
     return ExitCode::kOk;

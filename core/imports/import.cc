@@ -39,7 +39,9 @@ constexpr int kAttemptsMax = 5;
 constexpr std::string_view kLastImportKey = ".lakefs.last.import.timestamp";
 // Suffix after the head's id in the result of an import that found no changes.
 constexpr std::string_view kUnchanged = " unchanged";
-// Precedes the number of removed objects, after the commit's id, unless it is 0.
+// Precede numbers of objects, after the commit's id.
+constexpr std::string_view kAdded = " added ";
+constexpr std::string_view kReplaced = " replaced ";
 constexpr std::string_view kRemoved = " removed ";
 constexpr std::string_view kStrategyKey = ".lakefs.merge.strategy";
 
@@ -163,7 +165,8 @@ class ImportRun {
           // job that runs again, over later commits.
           built.within = [this](db::Connection& connection, const Commit& made) {
             job_.result = std::string(view_of(made.id));
-            if (removed_ > 0) job_.result += str_cat(kRemoved, removed_);
+            job_.result += str_cat(kAdded, counts_.added, kReplaced, counts_.changed, kRemoved,
+                                   counts_.removed);
             if (!engine_.jobs.finish(connection, job_, owner_, jobs::JobState::kDone)) {
               throw Stopped{};
             }
@@ -207,7 +210,8 @@ class ImportRun {
   /// began.
   TreeRoot splice(branch::BranchHold& hold, meta::NodeWriter& nodes, const TreeRoot& imported) {
     TreeRoot root = hold.lease().root;
-    removed_ = 0;
+    counts_ = {};
+    counts_.added = static_cast<uint64_t>(job_.progress);
     if (root.empty()) return imported;
     if (request_.paths.empty()) return root;
     std::vector<tree::RangeDelete> ranges;
@@ -216,7 +220,7 @@ class ImportRun {
     ImportedRanges edits(engine_.nodes, imported, [&hold] { hold.keep_alive(); });
     const tree::EditResult result =
         tree::edit_tree(engine_.nodes, nodes, {repository_.salt}, root, ranges, edits);
-    removed_ = result.removed;
+    counts_ = result;
     return result.root;
   }
 
@@ -240,7 +244,7 @@ class ImportRun {
   const std::stop_token stop_;
   const ImportRequest request_;
   const Repository repository_;
-  uint64_t removed_ = 0;
+  tree::EditResult counts_;  ///< of the last splice()
   std::chrono::steady_clock::time_point reported_ = std::chrono::steady_clock::now();
 };
 
@@ -320,6 +324,26 @@ std::string start_import(branch::Engine& engine, const Repository& repository,
   return id;
 }
 
+namespace {
+
+/// Notes what a prefix without a slash at the end may mean besides a directory.
+void look_at_name(branch::Engine& engine, const ImportPath& path, ImportPreview& preview) {
+  const blob::Located at = engine.stores.locate(path.url);
+  if (path.kind != ImportPath::Kind::kPrefix || at.key.empty() || at.key.ends_with('/')) return;
+  const std::string below = at.key + '/';
+  preview.names_object = preview.names_object || at.store->stat(at.key).has_value();
+  // Keys after the name sort before or after those below it.
+  for (const std::string& after : {at.key, str_cat(below, "\U0010FFFF")}) {
+    at.store->walk(at.key, after, [&](const blob::BlobStat& stat) {
+      const bool is_other = stat.key != at.key && !stat.key.starts_with(below);
+      if (is_other) preview.also_matches = str_cat(path.url, stat.key.substr(at.key.size()));
+      return false;
+    });
+  }
+}
+
+}  // namespace
+
 ImportPreview preview_import(branch::Engine& engine, const Repository& repository,
                              const BranchName& branch, const ImportRequest& request, size_t limit) {
   const TreeRoot head = check_import(engine, repository, branch, request).root;
@@ -331,19 +355,37 @@ ImportPreview preview_import(branch::Engine& engine, const Repository& repositor
     preview.at_destination += tree::count_range(engine.nodes, head, range.begin, range.end).entries;
   }
   bool compares = preview.at_destination > 0 && replaced.size() == ranges.size();
+  const auto note = [limit](std::vector<std::string>& paths, const std::string& path) {
+    if (paths.size() < limit) paths.push_back(path);
+  };
   uint64_t listed = 0;
   uint64_t found = 0;
   uint64_t changed = 0;
   tree::Cursor there(engine.nodes, head);
+  const auto note_removed_before = [&](const std::string& end) {
+    for (; preview.removed_paths.size() < limit && there.valid(); there.next()) {
+      if (!end.empty() && there.key() >= end) break;
+      preview.removed_paths.push_back(there.key());
+    }
+  };
   for (const ImportPath& path : request.paths) {
+    look_at_name(engine, path, preview);
     ImportSource source(engine, repository, path, "", UINT64_MAX, [] {});
+    const tree::RangeDelete range = destination_range(path);
+    if (compares) there.seek(range.begin);
     while (auto edit = source.next()) {
       compares = compares && ++listed <= kPreviewComparedMax;
       if (compares) {
+        note_removed_before(edit->key);
         there.seek(edit->key);
-        if (there.valid() && there.key() == edit->key) {
+        if (!there.valid() || there.key() != edit->key) {
+          note(preview.added_paths, edit->key);
+        } else {
           ++found;
-          changed += tree::same_content(there.entry(), *edit->entry) ? 0 : 1;
+          const bool same = tree::same_content(there.entry(), *edit->entry);
+          if (!same) note(preview.changed_paths, edit->key);
+          changed += same ? 0 : 1;
+          there.next();
         }
       }
       preview.has_more = preview.objects.size() == limit;
@@ -354,7 +396,13 @@ ImportPreview preview_import(branch::Engine& engine, const Repository& repositor
         break;
       }
     }
+    if (compares) note_removed_before(range.end);
     if (preview.has_more && !compares) break;
+  }
+  if (!compares) {
+    preview.added_paths.clear();
+    preview.changed_paths.clear();
+    preview.removed_paths.clear();
   }
   if (compares) {
     preview.added = listed - found;
@@ -382,9 +430,12 @@ ImportStatus import_status(branch::Engine& engine, const Repository& repository,
       status.changed = false;
       result.remove_suffix(kUnchanged.size());
     }
-    if (const size_t at = result.rfind(kRemoved); at != std::string_view::npos) {
-      std::from_chars(result.data() + at + kRemoved.size(), result.data() + result.size(),
-                      status.removed);
+    for (const auto& [name, number] :
+         {std::pair(kRemoved, &status.removed), std::pair(kReplaced, &status.replaced),
+          std::pair(kAdded, &status.added)}) {
+      const size_t at = result.rfind(name);
+      if (at == std::string_view::npos) continue;
+      std::from_chars(result.data() + at + name.size(), result.data() + result.size(), *number);
       result = result.substr(0, at);
     }
     status.commit = engine.commits.get(job.repository, commit_id_from_bytes(result));

@@ -36,7 +36,9 @@ struct ImportStatus {
   bool changed = true;  ///< false: nothing to import, `commit` is the head that was compared
   Instant updated{};
   int64_t ingested_objects = 0;
-  int64_t removed = 0;  ///< objects that were below the destinations and that no source has
+  int64_t added = 0;     ///< objects that are new at the destinations
+  int64_t replaced = 0;  ///< objects that differ from what was there
+  int64_t removed = 0;   ///< objects that were below the destinations and that no source has
   std::optional<Commit> commit{};
   std::string error{};  ///< "" = none; "Canceled" when cancelled
 };
@@ -58,6 +60,15 @@ struct ImportPreview {
   std::optional<uint64_t> added{};
   std::optional<uint64_t> changed{};
   std::optional<uint64_t> removed{};
+  /// The first paths of these, at most `limit` each. Empty where the numbers are absent.
+  std::vector<std::string> added_paths{};
+  std::vector<std::string> changed_paths{};
+  std::vector<std::string> removed_paths{};
+  /// Whether a prefix without a slash at its end is the name of an object.
+  bool names_object = false;
+  /// The URL of an object that such a prefix matches as well although it is neither that object nor
+  /// below it as a directory: "in-secret/x" of "in". "" = none.
+  std::string also_matches{};
 };
 /// Objects of the sources that a preview compares with what is at the destination.
 constexpr uint64_t kPreviewComparedMax = 100'000;

@@ -4,6 +4,7 @@
 
 #include "core/base/acting_user.h"
 #include "core/base/error.h"
+#include "core/base/text.h"
 #include "core/branch/hooks.h"
 #include "core/branch/repositories.h"
 #include "core/imports/import_fixture.h"
@@ -86,6 +87,23 @@ TEST_F(Import, ReplacesTheDestinationPrefixAndNothingElse) {
   EXPECT_EQ(engine.keys(repo, "main"), "raw/new rawer");
 }
 
+TEST_F(Import, PreviewTellsWhatANameWithoutASlashMatches) {
+  for (const char* key : {"n_7", "n_7292", "in/a", "in/b", "in-secret/x", "out/a", "out0/x"}) {
+    source(key, key);
+  }
+  const auto means = [&](const std::string& url) {
+    const ImportPreview found =
+        preview_import(*engine, repo, BranchName("main"), prefix("local:///lake/" + url, "x/"), 1);
+    return std::string(found.names_object ? "object " : "") + found.also_matches;
+  };
+  EXPECT_EQ(means("n_7"), "object local:///lake/n_7292");
+  EXPECT_EQ(means("n_7292"), "object ");
+  EXPECT_EQ(means("in"), "local:///lake/in-secret/x");
+  EXPECT_EQ(means("in/"), "");
+  EXPECT_EQ(means("out"), "local:///lake/out0/x");
+  EXPECT_EQ(means("in-secret"), "");
+}
+
 // The counts of a preview and of the import that follows.
 TEST_F(Import, SaysBeforeAndAfterHowMuchItRemoves) {
   for (const char* key : {"raw/old1", "raw/old2", "raw/old3", "raw/same", "raw/sub/x", "rawer"}) {
@@ -114,8 +132,20 @@ TEST_F(Import, SaysBeforeAndAfterHowMuchItRemoves) {
   EXPECT_EQ(counts(fresh), "there 0 added ? changed 0 removed 0") << "it does not list the source";
   EXPECT_EQ(counts(fresh, 2), "there 0 added 2 changed 0 removed 0");
 
-  EXPECT_EQ(run(fresh).removed, 0);
-  EXPECT_EQ(run(replace).removed, 4);
+  const auto brought = [&](const ImportRequest& request) {
+    const ImportStatus status = run(request);
+    return "added " + std::to_string(status.added) + " replaced " +
+           std::to_string(status.replaced) + " removed " + std::to_string(status.removed);
+  };
+  const auto paths = [&](size_t limit) {
+    const ImportPreview found = preview_import(*engine, repo, BranchName("main"), replace, limit);
+    return "+ " + tarn::joined(found.added_paths, " ") + " ~ " +
+           tarn::joined(found.changed_paths, " ") + " - " + tarn::joined(found.removed_paths, " ");
+  };
+  EXPECT_EQ(paths(10), "+ raw/new ~ raw/same rawer - raw/old1 raw/old2 raw/old3 raw/sub/x");
+  EXPECT_EQ(paths(2), "+ raw/new ~ raw/same rawer - raw/old1 raw/old2");
+  EXPECT_EQ(brought(fresh), "added 2 replaced 0 removed 0");
+  EXPECT_EQ(brought(replace), "added 1 replaced 2 removed 4");
   EXPECT_EQ(engine.keys(repo, "main"), "fresh/new fresh/same raw/new raw/same rawer");
   EXPECT_EQ(counts(replace), "there 3 added 0 changed 0 removed 0");
   EXPECT_EQ(run(replace).removed, 0);

@@ -41,13 +41,19 @@ void demand_all_below(const Call& call, const imports::ImportPath& path) {
 
 http::Response preview_import(const Context& context, Call& call, json::StartImport given) {
   for (const imports::ImportPath& path : given.paths) demand_all_below(call, path);
-  return json_response(200, json::import_preview_body(imports::preview_import(
-                                context.engine, repository_of(context, call), call.branch(),
-                                {.paths = std::move(given.paths),
-                                 .commit = {},
-                                 .force = given.force,
-                                 .if_changed = given.if_changed},
-                                call.amount())));
+  imports::ImportPreview preview =
+      imports::preview_import(context.engine, repository_of(context, call), call.branch(),
+                              {.paths = std::move(given.paths),
+                               .commit = {},
+                               .force = given.force,
+                               .if_changed = given.if_changed},
+                              call.amount());
+  if (!call.allows(auth::Action::kListObjects,
+                   auth::ref_arn(call.path("repository"), call.path("branch")))) {
+    preview.changed_paths.clear();
+    preview.removed_paths.clear();
+  }
+  return json_response(200, json::import_preview_body(preview));
 }
 
 http::Response start_import(const Context& context, Call& call, json::StartImport given) {

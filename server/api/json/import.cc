@@ -53,6 +53,14 @@ std::string import_preview_body(const imports::ImportPreview& preview) {
   if (preview.changed) out.number("changed", static_cast<int64_t>(*preview.changed));
   out.boolean("has_more", preview.has_more);
   if (preview.removed) out.number("removed", static_cast<int64_t>(*preview.removed));
+  const auto paths = [&out](std::string_view name, const std::vector<std::string>& some) {
+    if (!some.empty()) out.texts(name, some);
+  };
+  paths("added_paths", preview.added_paths);
+  paths("changed_paths", preview.changed_paths);
+  paths("removed_paths", preview.removed_paths);
+  if (preview.names_object) out.boolean("names_object", true);
+  if (!preview.also_matches.empty()) out.text("also_matches", preview.also_matches);
   out.key("results");
   out.begin_array();
   for (const auto& object : preview.objects) {
@@ -74,7 +82,9 @@ std::string import_status_body(const imports::ImportStatus& status) {
   out.text("update_time", to_rfc3339(status.updated));
   out.number("ingested_objects", status.ingested_objects);
   if (status.completed) {
+    out.number("added", status.added);
     out.boolean("changed", status.changed);
+    out.number("replaced", status.replaced);
     out.number("removed", status.removed);
   }
   if (status.commit) {

@@ -29,11 +29,15 @@ TEST(ImportBodies, AreReadAndWrittenWhole) {
             R"({"completed":false,"update_time":"1970-01-01T00:00:00.000Z","ingested_objects":7,)"
             R"("error":{"message":"Canceled"}})"
             "\n");
-  EXPECT_EQ(
-      import_status_body({.id = "i", .completed = true, .updated = from_millis(0), .removed = 3}),
-      R"({"completed":true,"update_time":"1970-01-01T00:00:00.000Z","ingested_objects":0,)"
-      R"("changed":true,"removed":3})"
-      "\n");
+  EXPECT_EQ(import_status_body({.id = "i",
+                                .completed = true,
+                                .updated = from_millis(0),
+                                .added = 1,
+                                .replaced = 2,
+                                .removed = 3}),
+            R"({"completed":true,"update_time":"1970-01-01T00:00:00.000Z","ingested_objects":0,)"
+            R"("added":1,"changed":true,"replaced":2,"removed":3})"
+            "\n");
 }
 
 TEST(Codecs, APreviewOfAnImportCountsWhatIsKnown) {
@@ -44,6 +48,15 @@ TEST(Codecs, APreviewOfAnImportCountsWhatIsKnown) {
       import_preview_body({.at_destination = 7, .added = 1, .changed = 2, .removed = 5}),
       R"({"added":1,"at_destination":7,"changed":2,"has_more":false,"removed":5,"results":[]})"
       "\n");
+  EXPECT_EQ(import_preview_body({.added_paths = {"a"},
+                                 .changed_paths = {"b"},
+                                 .removed_paths = {"c", "d"},
+                                 .names_object = true,
+                                 .also_matches = "s3://b/k"}),
+            R"({"at_destination":0,"has_more":false,"added_paths":["a"],"changed_paths":["b"],)"
+            R"("removed_paths":["c","d"],"names_object":true,"also_matches":"s3://b/k",)"
+            R"("results":[]})"
+            "\n");
 }
 
 }  // namespace

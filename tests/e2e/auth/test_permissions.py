@@ -167,6 +167,27 @@ def test_an_address_gives_nothing_that_its_user_may_not_read(tarn, repo, s3, mak
     assert link(user, handed) == 200
 
 
+def test_a_preview_of_an_import_names_objects_of_the_branch_to_who_may_list_it(tarn, repo, make_user, name):
+    folder = tarn.import_root / name
+    folder.mkdir()
+    (folder / "new").write_text("new")
+    repo.branch("main").object("in/old").upload(b"old")
+    repo.branch("main").commit("before")
+    where = f"arn:lakefs:fs:::repository/{repo.id}"
+    mine = [
+        allow(["fs:WriteObject", "fs:DeleteObject"], f"{where}/object/in/*"),
+        allow(["fs:CreateCommit"], f"{where}/branch/main"),
+        allow(["fs:ImportFromStorage"], f"arn:lakefs:fs:::namespace/local://{folder}/*"),
+    ]
+    source = {"type": "common_prefix", "path": f"local://{folder}/", "destination": "in/"}
+    body = {"paths": [source], "commit": {"message": "m"}}
+    for more, names in (([], None), ([allow(["fs:ListObjects"], where)], ["in/old"])):
+        ask = clients.Rest(make_user(*mine, *more))
+        preview = ask("POST", f"/repositories/{repo.id}/branches/main/import/preview", json=body)
+        assert preview.status_code == 200, preview.text
+        assert (preview.json()["removed"], preview.json().get("removed_paths")) == (1, names)
+
+
 def test_who_may_nothing_learns_nothing_over_s3(repo, s3, make_user):
     """Neither which repositories, branches and objects there are nor, by a condition, what an object holds."""
     etag = s3.put_object(Bucket=repo.id, Key="main/a", Body=b"secret")["ETag"]

@@ -384,9 +384,32 @@ def test_an_import_that_removes_objects_asks_first(cli, repo, source):
     refused = cli.run(*words, status=2)
     assert "removes 2 of the 3 objects" in refused.talk and "--yes" in refused.talk
     assert repo.branch("main").head.id == head
-    assert cli.json(*words, "--yes")["removed"] == 2
+    assert shown["removed_paths"] == ["in/old1", "in/old2"] and shown["changed_paths"] == ["in/03"]
+    assert "in/old1, in/old2" in refused.talk
+    done = cli.json(*words, "--replace")
+    assert (done["added"], done["replaced"], done["removed"]) == (49, 1, 2)
     assert cli.json(*words)["removed"] == 0, "nothing to ask"
     assert cli.json("import", "--object", f"local://{source}/03", f"tarn://{repo.id}/main/in/04")["removed"] == 0
+
+
+def test_an_import_takes_what_its_source_names(cli, repo, source):
+    target, here = f"tarn://{repo.id}/main", f"local://{source}"
+    for name in ("03x", "dir/a", "dir-b/c"):
+        (source / name).parent.mkdir(exist_ok=True)
+        (source / name).write_text(name)
+
+    def taken(*words):
+        before = {item.path for item in repo.branch("main").objects()}
+        cli.run("import", *words)
+        return sorted({item.path for item in repo.branch("main").objects()} - before)
+
+    assert taken(f"{here}/03", f"{target}/one") == ["one"]
+    assert taken(f"{here}/03", f"{target}/into/") == ["into/03"]
+    assert taken("--object", f"{here}/03x", f"{target}/into/") == ["into/03x"]
+    assert taken(f"{here}/dir/", f"{target}/tree") == ["tree/a"]
+    assert "dir-b/c" in cli.run("import", f"{here}/dir", f"{target}/new/", status=2).talk
+    for path in ("/x/", "../x/", "x//y/", "x/./y", "a\\b/"):
+        assert cli.reason("import", f"{here}/dir/", f"{target}/{path}", status=2) == "usage"
 
 
 def test_an_import_repeats_safely(cli, repo, source):
