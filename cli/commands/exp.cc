@@ -12,6 +12,7 @@
 #include "cli/commands/promotion_record.h"
 #include "cli/exit_code.h"
 #include "cli/session.h"
+#include "cli/suggestion.h"
 #include "core/base/str_cat.h"
 #include "core/base/text.h"
 
@@ -204,6 +205,87 @@ std::vector<std::string> param_columns(const std::vector<Json>& runs, const std:
   return {names.begin(), names.end()};
 }
 
+/// Refuses names of metrics and parameters that exist nowhere: a mistyped one gives an empty table.
+class KnownColumns {
+ public:
+  /// `names` are "metrics.loss" and "params.lr". Asks nothing if there are none.
+  KnownColumns(Session& session, const Uri& repository, std::vector<std::string> names)
+      : names_(std::move(names)) {
+    if (names_.empty()) return;
+    const Answer answer = session.client.ask(
+        {.path = api_path({"repositories", repository.repository, "run_columns"})});
+    // The server lists no more: what is missing may be somewhere.
+    constexpr size_t kListedMax = 2000;
+    if (answer.ok()) known_ = json_of(answer).value("columns", known_);
+    if (!answer.ok() || known_.size() >= kListedMax) names_.clear();
+  }
+  /// A name that is shown, and so known.
+  void add(std::string name) {
+    if (!names_.empty()) known_.push_back(std::move(name));
+  }
+  /// Throws not_found for the first name that is not known, with the nearest that is.
+  void check() const {
+    for (const std::string& name : names_) {
+      const bool is_known =
+          std::any_of(known_.begin(), known_.end(), [&](const std::string& known) {
+            return known == name || (known.starts_with(name) && known[name.size()] == '@');
+          });
+      if (!is_known) refuse(name);
+    }
+  }
+
+ private:
+  void refuse(const std::string& name) const {
+    const size_t dot = name.find('.');
+    std::vector<std::string> others;
+    for (const std::string& known : known_) {
+      if (!known.starts_with(name.substr(0, dot + 1))) continue;
+      others.push_back(known.substr(dot + 1));
+      others.push_back(others.back().substr(0, others.back().find('@')));
+    }
+    const auto near = closest_word(std::string_view(name).substr(dot + 1), others);
+    throw Error(ErrorCode::kNotFound, str_cat("no run and no commit has a ",
+                                              name.starts_with("metrics.") ? "metric" : "parameter",
+                                              " \"", name.substr(dot + 1), '"',
+                                              near ? str_cat("; did you mean \"", *near, "\"?")
+                                                   : "; tarn exp ls shows those that there are"));
+  }
+
+  std::vector<std::string> names_;
+  std::vector<std::string> known_;
+};
+
+std::vector<std::string> named_columns(const ListExperiments& options) {
+  std::vector<std::string> names;
+  for (const std::string& name : words_of(options.metrics)) names.push_back("metrics." + name);
+  const std::string order = order_of(options.sort);
+  if (const size_t at = order.find("metrics."); at != std::string::npos) {
+    names.push_back(order.substr(at));
+  }
+  for (const std::string& condition : options.where) {
+    std::string name = condition.substr(0, condition.find_first_of("<>=!"));
+    name = std::string(trimmed(name, " "));
+    if (name.starts_with("metrics.") || name.starts_with("params.")) names.push_back(name);
+  }
+  return names;
+}
+
+/// Throws not_found, with the nearest name, if the experiment has no run at all.
+void need_experiment(Session& session, const Uri& repository, const std::string& experiment) {
+  ListExperiments query;
+  query.experiment = experiment;
+  if (!session.client.call(runs_request(repository, query))["results"].empty()) return;
+  std::vector<std::string> others;
+  const Json newest = session.client.call(runs_request(repository, {}));
+  for (const Json& run : newest["results"]) {
+    others.push_back(run.value("experiment", ""));
+  }
+  const auto near = closest_word(experiment, others);
+  throw Error(ErrorCode::kNotFound,
+              str_cat("no run is of experiment \"", experiment, '"',
+                      near ? str_cat("; did you mean \"", *near, "\"?") : ""));
+}
+
 void list_experiments(Session& session, const ListExperiments& options) {
   if (options.amount < 1 || options.amount > kRunsMax) {
     throw usage_error(str_cat("listing runs: --amount must be 1 to ", kRunsMax));
@@ -224,6 +306,12 @@ void list_experiments(Session& session, const ListExperiments& options) {
         for (const Json& warning : member(page, "warnings"))
           warnings.insert(warning.get<std::string>());
       });
+  KnownColumns known(session, uri, named_columns(options));
+  for (std::string& name : metric_columns(runs, {})) known.add("metrics." + name);
+  for (std::string& name : param_columns(runs, "all")) known.add("params." + name);
+  known.check();
+  if (runs.empty() && !options.experiment.empty())
+    need_experiment(session, uri, options.experiment);
   const std::vector<std::string> metrics = metric_columns(runs, options);
   const std::vector<std::string> params = param_columns(runs, options.params);
   Cells columns{"run", "experiment", "branch", "commit", "created"};
@@ -464,19 +552,34 @@ void each_page(Session& session, Json body, const Each& each) {
   }
 }
 
+/// Refuses metrics of the request that exist nowhere; `first` is the first page of the answer.
+void check_metrics(Session& session, const Json& asked, const Json& first) {
+  std::vector<std::string> names;
+  for (const Json& metric : asked) names.push_back("metrics." + metric.value("name", ""));
+  KnownColumns known(session, session.repository(""), std::move(names));
+  const auto add_all = [&](const Json& row) {
+    for (const auto& [name, value] : member(row, "metrics").items()) known.add("metrics." + name);
+  };
+  if (first.contains("baseline")) add_all(first["baseline"]);
+  for (const Json& row : first["results"]) add_all(row);
+  known.check();
+}
+
 void compare_commits(Session& session, const Compare& options) {
   Json body{{"candidates", options.candidates},
             {"params", options.params},
             {"objects", !options.no_objects}};
   if (!options.baseline.empty()) body["baseline"] = options.baseline;
   if (!options.policy.empty()) body["policy"] = options.policy;
-  if (!options.metrics.empty()) body["metrics"] = metrics_from(options.metrics);
+  const Json asked = metrics_from(options.metrics);
+  if (!asked.empty()) body["metrics"] = asked;
   Output markdown(Format::kMarkdown, session.out.data(), std::cerr, /*quiet=*/false);
   Output& out = options.markdown ? markdown : session.out;
   if (out.format() == Format::kJson || out.format() == Format::kYaml) {
     Json whole;
     each_page(session, std::move(body), [&](const Json& answer) {
       if (whole.is_null()) {
+        check_metrics(session, asked, answer);
         whole = answer;
       } else {
         for (const Json& row : answer["results"]) whole["results"].push_back(row);
@@ -489,6 +592,7 @@ void compare_commits(Session& session, const Compare& options) {
   std::unique_ptr<Table> table;
   each_page(session, std::move(body), [&](const Json& answer) {
     if (!table) {
+      check_metrics(session, asked, answer);
       table = std::make_unique<Table>(out, options, answer);
       for (const Json& warning : answer["warnings"]) out.warn(warning.get<std::string>());
     }

@@ -1,5 +1,7 @@
 #include "core/metrics/run_query.h"
 
+#include <cmath>
+
 #include "core/base/error.h"
 #include "core/base/number.h"
 #include "core/base/str_cat.h"
@@ -47,8 +49,9 @@ RunCondition parse_run_condition(std::string_view text) {
   }
   if (!is_operator(out.op)) throw_condition(text, str_cat("\"", out.op, "\" is no operator"));
   const bool needs_number = !out.of_param || (out.op != "=" && out.op != "!=");
-  if (needs_number && !parse_number(out.value)) {
-    throw_condition(text, "the value must be a number");
+  const auto number = parse_number(out.value);
+  if (needs_number && !(number && std::isfinite(*number))) {
+    throw_condition(text, "the value must be a finite number");
   }
   return out;
 }
