@@ -94,6 +94,10 @@ std::string subject_of(std::string_view path) {
   if (words.size() < kNamed || words[0] != "repositories") return "";
   const std::string repository = str_cat("tarn://", words[1]);
   if (words.size() == kNamed) return str_cat("repository ", repository);
+  // repositories/lake/refs/dev/merge/main: a source that is missing is named by the server.
+  if (words.size() == kMember + 2 && words[4] == "merge") {
+    return str_cat("branch ", repository, '/', words[5]);
+  }
   const auto at = std::find_if(kCollections.begin(), kCollections.end(),
                                [&](const auto& known) { return known.first == words[2]; });
   if (words.size() < kMember || at == kCollections.end()) return repository;

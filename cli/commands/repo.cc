@@ -171,8 +171,12 @@ void remove_repository(Session& session, const DeleteRepository& options) {
                   .query = {{"force", options.force ? "true" : "false"}}};
   if (!options.grace.empty()) request.query.emplace_back("grace", options.grace);
   session.client.call(request);
-  session.out.remark(str_cat("deleted ", to_string(uri),
-                             "; until its grace is over: tarn repo undelete ", uri.repository));
+  const bool no_grace =
+      !options.grace.empty() && options.grace.find_first_of("123456789") == std::string::npos;
+  session.out.remark(no_grace ? str_cat("deleted ", to_string(uri), "; it cannot be restored")
+                              : str_cat("deleted ", to_string(uri),
+                                        "; until its grace is over: tarn repo undelete ",
+                                        uri.repository));
 }
 
 struct Undelete {

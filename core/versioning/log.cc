@@ -88,17 +88,34 @@ Match match(branch::Engine& engine, RepositoryId repository, const Commit& commi
 
 }  // namespace
 
+namespace {
+
+/// The commit of a ref that an option names, not the request's path.
+Commit commit_of_option(branch::Engine& engine, const Repository& repository,
+                        std::string_view option, const std::string& ref) {
+  try {
+    return branch::resolve_commit(engine, repository, ref);
+  } catch (const Error& error) {
+    if (error.reason() != reason::kRefNotFound) throw;
+    throw Error(ErrorCode::kNotFound, reason::kCommitNotFound,
+                str_cat(option, " \"", ref, "\": there is no such branch, tag or commit"));
+  }
+}
+
+}  // namespace
+
 Page<Commit> log_commits(branch::Engine& engine, const Repository& repository, std::string_view ref,
                          const LogOptions& options) {
   const Commit start = branch::resolve_commit(engine, repository, ref);
   std::optional<CommitId> after, stop_at;
-  if (!options.after.empty()) after = branch::resolve_commit(engine, repository, options.after).id;
+  if (!options.after.empty())
+    after = commit_of_option(engine, repository, "after", options.after).id;
   if (!options.stop_at.empty())
-    stop_at = branch::resolve_commit(engine, repository, options.stop_at).id;
+    stop_at = commit_of_option(engine, repository, "stop_at", options.stop_at).id;
 
   std::optional<std::set<CommitId>> wanted;
   if (!options.without.empty()) {
-    const Commit without = branch::resolve_commit(engine, repository, options.without);
+    const Commit without = commit_of_option(engine, repository, "without", options.without);
     const auto ids = branch::commits_without(engine, repository.id, start, without);
     if (ids.empty()) return {};
     wanted.emplace(ids.begin(), ids.end());

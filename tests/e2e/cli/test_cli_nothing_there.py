@@ -1,4 +1,4 @@
-"""Commands for objects where there is no object: each says so, and what to do."""
+"""Names of objects, refs, experiments and metrics that do not exist: each command names them, and says what to do."""
 
 import pytest
 
@@ -55,3 +55,55 @@ def test_a_prefix_is_no_object_and_stays(cli, repo, words, verb):
         ended = cli.run(*words(VERBS[verb], path), status=4)
         assert "-r" in ended.talk or "fs ls" in ended.talk, (path, ended.talk)
     assert [item.path for item in repo.branch("main").objects()] == ["dir/a"]
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["log", "e1", "--stop-at", "nosuch"],
+        ["diff", "e1", "nosuch"],
+        ["merge", "nosuch", "e1"],
+        ["merge", "e1", "nosuch"],
+        ["branch", "create", "new", "--source", "nosuch"],
+        ["tag", "create", "v1", "nosuch"],
+        ["revert", "nosuch", "e1"],
+        ["revert", "e1", "nosuch"],
+        ["cherry-pick", "nosuch", "e1"],
+        ["exp", "compare", "e1", "--baseline", "nosuch"],
+    ],
+    ids=" ".join,
+)
+def test_the_ref_that_does_not_exist_is_named(cli, repo, words):
+    repo.branch("e1").create("main")
+    said = cli.run(*words, status=4).talk
+    assert "nosuch" in said and "e1" not in said.replace(repo.id, "")
+
+
+def test_a_repository_that_is_deleted_for_good_promises_no_return(cli, name):
+    for grace, returns in (("0s", False), ("1h", True)):
+        uri = f"tarn://{name}-{grace}"
+        cli.run("repo", "create", uri)
+        ended = cli.run("repo", "delete", uri, "--yes", "--grace", grace)
+        assert ("undelete" in ended.talk) == returns
+
+
+@pytest.mark.parametrize(
+    "words, meant",
+    [
+        (["ls", "--metrics", "los"], "loss"),
+        (["ls", "--sort", "-lsos"], "loss"),
+        (["ls", "--where", "metrics.loos < 1"], "loss"),
+        (["ls", "--where", "params.le = 1"], "lr"),
+        (["ls", "--experiment", "tunning"], "tuning"),
+        (["compare", "main", "--metrics", "los:min"], "loss"),
+    ],
+)
+def test_names_of_metrics_that_exist_nowhere_are_refused(cli, repo, words, meant):
+    head = repo.branch("main").head.id
+    cli.run("exp", "log", "--ref", head, "--experiment", "tuning", "--metric", "loss@val=0.5", "--param", "lr=1")
+    said = cli.run("exp", *words, status=4).talk
+    assert f'did you mean "{meant}' in said, said
+    for fine in (["--metrics", "loss@val"], ["--sort", "loss"], ["--where", "params.lr = 1"], ["--experiment", "tuning"]):
+        cli.run("exp", "ls", *fine)
+    for number in ("nan", "inf", "-Infinity", "1e999"):
+        cli.run("exp", "ls", "--where", f"metrics.loss > {number}", status=1)
