@@ -8,6 +8,7 @@
 #include <thread>
 
 #include <httplib.h>
+#include <netdb.h>
 #include <nlohmann/json.hpp>
 
 #include "cli/exit_code.h"
@@ -103,16 +104,30 @@ std::chrono::milliseconds pause_before(int attempt, const std::optional<Answer>&
   return std::min(pause, kLongestPause);
 }
 
-std::string_view in_words(httplib::Error error) {
+/// Whether the host of "https://host:port" has an address; true for one that is an address itself.
+bool is_known_host(std::string_view origin) {
+  const size_t scheme = origin.find("://");
+  std::string host(origin.substr(scheme == std::string_view::npos ? 0 : scheme + 3));
+  if (host.starts_with('[')) return true;
+  host.resize(std::min(host.find(':'), host.size()));
+  addrinfo* found = nullptr;
+  const int failure = ::getaddrinfo(host.c_str(), nullptr, nullptr, &found);
+  if (failure == 0) ::freeaddrinfo(found);
+  return failure == 0;
+}
+
+std::string_view in_words(httplib::Error error, std::string_view origin) {
   switch (error) {
     case httplib::Error::Connection:
     case httplib::Error::ConnectionTimeout:
-      return "no connection (is tarnd running there?)";
+      return is_known_host(origin) ? "no connection (is tarnd running there?)"
+                                   : "DNS knows no such host: check the name in --endpoint";
     case httplib::Error::SSLConnection:
     case httplib::Error::SSLLoadingCerts:
       return "no TLS connection";
     case httplib::Error::SSLServerVerification:
-      return "its certificate is not trusted";
+      return "its certificate is not trusted; SSL_CERT_FILE names the file of the certification "
+             "authority that signed it";
     case httplib::Error::Read:
       return "the connection broke while waiting for the answer";
     case httplib::Error::Write:
@@ -356,7 +371,8 @@ struct Client::State {
   Error no_answer(const Request& request, httplib::Error failure) const {
     const std::string origin =
         request.url.empty() ? endpoint.origin : split_endpoint(request.url).origin;
-    return Error(ErrorCode::kUnavailable, str_cat("talking to ", origin, ": ", in_words(failure)));
+    return Error(ErrorCode::kUnavailable,
+                 str_cat("talking to ", origin, ": ", in_words(failure, origin)));
   }
 
   const Endpoint endpoint;

@@ -20,6 +20,7 @@
 #include "core/base/encoding.h"
 #include "core/base/error.h"
 #include "core/base/str_cat.h"
+#include "core/base/text.h"
 #include "core/base/time.h"
 
 namespace tarn::cli {
@@ -329,8 +330,12 @@ void Output::object(std::string_view kind, Json fields,
     for (const auto& [label, value] : lines) width = std::max(width, label.size());
     const Instant now = SystemClock().now();
     for (const auto& [label, value] : lines) {
+      std::string text = printable_lines(trimmed(value, "\n"));
+      for (size_t at = text.find('\n'); at != std::string::npos; at = text.find('\n', at + 1)) {
+        text.insert(at + 1, width + kColumnGap, ' ');
+      }
       data_ << label << std::string(width - label.size() + kColumnGap, ' ')
-            << shown_value(label, printable(value), screen_, now) << '\n';
+            << shown_value(label, text, screen_, now) << '\n';
     }
   } else {
     ListWriter table(*this, std::string(kind), {"field", "value"});

@@ -133,6 +133,15 @@ TEST(Output, ObjectsCarryVersionAndKind) {
   EXPECT_EQ(print(Format::kName, one).data, "v1\n");
 }
 
+TEST(Output, LinesOfAValueAreIndented) {
+  EXPECT_EQ(print(Format::kTable,
+                  [](Output& out) {
+                    out.object("O", {}, {{"message", "one\n\n  two\x1b\n"}, {"id", "x"}});
+                  })
+                .data,
+            "message  one\n         \n           two\\x1b\nid       x\n");
+}
+
 TEST(Output, MessagesGoToStandardError) {
   const auto talk = [](Output& out) {
     out.remark("done");
