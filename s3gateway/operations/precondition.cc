@@ -15,13 +15,15 @@ namespace {
 constexpr std::string_view kAny = "*";
 
 /// Removes the next etag from the start of `list`, without quotes and W/; nullopt at the end.
-std::optional<std::string_view> next_etag(std::string_view& list) {
+/// `had_quotes` is set to whether it had quotes.
+std::optional<std::string_view> next_etag(std::string_view& list, bool* had_quotes = nullptr) {
   while (!list.empty() && (list.front() == ' ' || list.front() == '\t' || list.front() == ',')) {
     list.remove_prefix(1);
   }
   if (list.empty()) return std::nullopt;
   if (list.starts_with("W/\"")) list.remove_prefix(2);
   const bool quoted = list.front() == '"';
+  if (had_quotes) *had_quotes = quoted;
   if (quoted) list.remove_prefix(1);
   const size_t end = std::min(list.find(quoted ? '"' : ','), list.size());
   const std::string_view etag = list.substr(0, end);
@@ -29,28 +31,17 @@ std::optional<std::string_view> next_etag(std::string_view& list) {
   return quoted ? etag : trimmed(etag);
 }
 
-bool is_hex_or_dash(char c) {
-  return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F') || c == '-';
-}
-
-/// Whether the list contains only ETags: quoted text, or hex digits without quotes.
-bool holds_etags_only(std::string_view list) {
-  while (true) {
-    list = trimmed(list);
-    if (list.starts_with("W/\"")) list.remove_prefix(2);
-    size_t end = std::min(list.find(','), list.size());
-    if (list.starts_with('"')) {
-      end = list.find('"', 1);
-      if (end++ == std::string_view::npos) return false;
-    } else {
-      const std::string_view word = trimmed(list.substr(0, end));
-      if (word.empty() || !std::all_of(word.begin(), word.end(), is_hex_or_dash)) return false;
+/// Whether the list has a word that cannot be an ETag: "*" among others, or text with blanks.
+bool holds_other_text(std::string_view list) {
+  bool quoted = false;
+  while (const auto etag = next_etag(list, &quoted)) {
+    const std::string_view rest = trimmed(list);
+    if (quoted ? !rest.empty() && rest.front() != ','
+               : *etag == kAny || etag->find_first_of(" \t") != std::string_view::npos) {
+      return true;
     }
-    list = trimmed(list.substr(end));
-    if (list.empty()) return true;
-    if (!list.starts_with(',')) return false;
-    list.remove_prefix(1);
   }
+  return false;
 }
 
 std::vector<std::string> etags_of(std::string_view list, std::string_view header) {
@@ -126,11 +117,12 @@ branch::Condition write_condition(const http::Headers& headers) {
   if (const std::string* list = given("if-none-match")) {
     out.if_absent = trimmed(*list) == kAny;
     // Every object differs from a value that is not an ETag, so the write would be unconditional.
-    if (!out.if_absent && !holds_etags_only(*list)) {
-      throw Refusal(failure::kNotImplemented,
-                    "A header you provided implies functionality that is not implemented: "
-                    "If-None-Match with a value that is neither \"*\" nor an ETag.",
-                    {{"Header", "If-None-Match"}});
+    if (!out.if_absent && holds_other_text(*list)) {
+      throw Refusal(
+          failure::kNotImplemented,
+          "A header you provided implies functionality that is not implemented: "
+          "If-None-Match with text that is neither \"*\" nor an ETag. Send the ETag in quotes.",
+          {{"Header", "If-None-Match"}});
     }
     if (!out.if_absent) out.if_none_match = etags_of(*list, "If-None-Match");
   }

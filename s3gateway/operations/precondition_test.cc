@@ -80,6 +80,23 @@ TEST(Precondition, ReadsNoConditionOfAWriteFromAHeaderWithoutValue) {
   }
 }
 
+/// One word, with quotes or without, names the same ETag in every header that has a condition.
+TEST(Precondition, OneTokenIsReadAlikeInEveryHeader) {
+  for (const char* token : {"abc", "\"abc\"", "W/\"abc\"", "\"abc"}) {
+    http::Headers headers;
+    headers.add("If-Match", token);
+    headers.add("If-None-Match", token);
+    headers.add("x-amz-copy-source-if-match", token);
+    headers.add("x-amz-copy-source-if-none-match", token);
+    EXPECT_THAT(write_condition(headers).if_match, ElementsAre("abc")) << token;
+    EXPECT_THAT(write_condition(headers).if_none_match, ElementsAre("abc")) << token;
+    for (const ReadConditions& read : {read_conditions(headers), copy_source_conditions(headers)}) {
+      EXPECT_TRUE(etag_listed(read.if_match, "abc")) << token;
+      EXPECT_TRUE(etag_listed(read.if_none_match, "abc")) << token;
+    }
+  }
+}
+
 TEST(Precondition, InvalidEtagRefusesTheWrite) {
   const auto writes = [](const char* value) {
     http::Headers headers;
@@ -91,13 +108,13 @@ TEST(Precondition, InvalidEtagRefusesTheWrite) {
       return false;
     }
   };
-  for (const char* etags :
-       {"*", " * ", "\"any text\"", "W/\"a\"", "d41d8cd98f00b204e9800998ecf8427e-12",
-        "\"a\", W/\"b,c\" , abc", "\"\""}) {
+  for (const char* etags : {"*", " * ", "\"any text\"", "W/\"a\"",
+                            "d41d8cd98f00b204e9800998ecf8427e-12", "\"a\", W/\"b,c\" , abc", "\"\"",
+                            "yes", "badetag", "W/abc", "2026-11-20T08:15", "\"a\",", "a,b"}) {
     EXPECT_TRUE(writes(etags)) << etags;
   }
   for (const char* other :
-       {"yes", "\"a", "\"a\" b", "a b", "\"a\",", ",", "*, \"a\"", "W/abc", "2026-11-20T08:15"}) {
+       {"a b", "a\tb", "no etag at all", "\"a\", b c", "\"a\" b", "*, \"a\"", "\"a\", *"}) {
     EXPECT_FALSE(writes(other)) << other;
   }
 }
@@ -123,9 +140,11 @@ TEST(Precondition, ReadsConditionsOfDeletions) {
 }
 
 TEST(Precondition, RefusesWritesUnderAListWithoutEtag) {
-  http::Headers headers;
-  headers.add("If-Match", ",");
-  EXPECT_THROW(write_condition(headers), Refusal);
+  for (const char* header : {"If-Match", "If-None-Match"}) {
+    http::Headers headers;
+    headers.add(header, ",");
+    EXPECT_THROW(write_condition(headers), Refusal) << header;
+  }
 }
 
 }  // namespace

@@ -76,7 +76,7 @@ def test_an_empty_condition_is_none(tarn, repo, condition):
     assert signed(tarn, "DELETE", target, {condition: " "}).status == 204
 
 
-@pytest.mark.parametrize("value", ["yes", "true", '"open', "a b", '"a" nonsense'])
+@pytest.mark.parametrize("value", ["a b", '"a" nonsense', '*, "a"'])
 def test_what_is_no_etag_is_no_condition_to_write_under(tarn, repo, value):
     target = f"/{repo}/main/a"
     for headers in ({}, {"x-amz-copy-source": f"{repo}/main/source"}):
