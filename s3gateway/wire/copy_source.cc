@@ -35,20 +35,13 @@ CopySourceHeader parse_copy_source(std::string_view header) {
     }
     header = header.substr(0, query);
   }
-  if (header.starts_with('/')) header.remove_prefix(1);
-  size_t slash = header.find('/');
-  std::string whole;
-  if (slash == std::string_view::npos) {
-    // Some clients encode the whole header, including its first slash.
-    whole = decode(header);
-    slash = whole.find('/');
-    if (slash == std::string::npos) refuse_source();
-    out.bucket = whole.substr(0, slash);
-    out.key = whole.substr(slash + 1);
-  } else {
-    out.bucket = std::string(header.substr(0, slash));
-    out.key = decode(header.substr(slash + 1));
-  }
+  // Some clients encode the whole header, its slashes included.
+  std::string whole = decode(header);
+  if (whole.starts_with('/')) whole.erase(0, 1);
+  const size_t slash = whole.find('/');
+  if (slash == std::string::npos) refuse_source();
+  out.bucket = whole.substr(0, slash);
+  out.key = whole.substr(slash + 1);
   if (out.bucket.empty() || out.key.empty()) refuse_source();
   return out;
 }

@@ -21,6 +21,11 @@ TEST(CopySource, ReadsEveryFormClientsSend) {
       {"lake%2Fmain%2Fa+b%2Bc", {"lake", "main/a b+c", std::nullopt}},
       {"lake/main/a b", {"lake", "main/a b", std::nullopt}},
       {"lake%2Fmain%2Fa", {"lake", "main/a", std::nullopt}},
+      {"%2Flake%2Fmain%2Fa", {"lake", "main/a", std::nullopt}},
+      {"%2Flake/main/a", {"lake", "main/a", std::nullopt}},
+      {"/lake%2Fmain%2Fa+b", {"lake", "main/a b", std::nullopt}},
+      {"%2flake%2fmain%2Fa%252Fb?versionId=null", {"lake", "main/a%2Fb", "null"}},
+      {"lake/%2Fa", {"lake", "/a", std::nullopt}},
       {"lake/main/a?versionId=null", {"lake", "main/a", "null"}},
       {"lake/main/%3FversionId", {"lake", "main/?versionId", std::nullopt}},
       {"lake/main/a%3FversionId%3Dx?versionId=y", {"lake", "main/a?versionId=x", "y"}},
@@ -31,8 +36,9 @@ TEST(CopySource, ReadsEveryFormClientsSend) {
 }
 
 TEST(CopySource, RefusesWhatNamesNoObject) {
-  for (std::string_view header : {"", "/", "lake", "lake/", "/lake", "//a", "lake/%zz", "lake/a%00",
-                                  "lake/a%ff", "?versionId=x", "lake/a?versionId="}) {
+  for (std::string_view header :
+       {"", "/", "lake", "lake/", "/lake", "//a", "%2F%2Fa", "%2F", "%2Flake", "lake/%zz",
+        "lake/a%00", "lake/a%ff", "?versionId=x", "lake/a?versionId="}) {
     EXPECT_THROW(parse_copy_source(header), Refusal) << header;
   }
 }

@@ -47,6 +47,8 @@ def copy_sources(b):
         (source + "a%2Bb", b"a+b"),
         ("/" + source + "a%2bb", b"a+b"),
         (urllib.parse.quote(source + "x/y", safe=""), b"x/y"),
+        (urllib.parse.quote("/" + source + "x/y", safe=""), b"x/y"),
+        ("%2F" + source + "x/y", b"x/y"),
         (source + "a%252Bb", b"a%2Bb"),
         (source + "%3FversionId", b"?versionId"),
         (source + "x/y?versionId=null", b"x/y"),
@@ -297,6 +299,9 @@ def copied_parts(b):
         headers={"x-amz-copy-source": f"{b.name}/{b.root}source", "x-amz-copy-source-range": "bytes=2-5"},
     )
     assert copied.xml.tag == "CopyPartResult"
+    whole = urllib.parse.quote(f"/{b.name}/{b.root}source", safe="")
+    encoded = {"x-amz-copy-source": whole, "x-amz-copy-source-range": "bytes=2-5"}
+    assert b.raw("PUT", query=f"partNumber=1&uploadId={upload}", headers=encoded).xml.tag == "CopyPartResult"
     assert copied.xml.findtext("ETag") == f'"{hashlib.md5(b"2345").hexdigest()}"' and copied.xml.findtext("LastModified")
     b.call("complete_multipart_upload", UploadId=upload, MultipartUpload=b.parts(copied.xml.findtext("ETag")))
     assert b.read() == b"2345"
