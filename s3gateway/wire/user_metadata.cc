@@ -17,8 +17,10 @@ constexpr std::string_view kInternalPrefix = "::lakefs::";
 constexpr std::string_view kWordOpen = "=?";
 constexpr std::string_view kWordClose = "?=";
 
-bool is_printable_ascii(std::string_view text) {
-  return std::all_of(text.begin(), text.end(), [](char c) { return c >= 0x20 && c < 0x7f; });
+/// Whether the text can be a header as it is.
+bool is_plain(std::string_view text) {
+  return std::all_of(text.begin(), text.end(),
+                     [](char c) { return (c >= 0x20 && c < 0x7f) || c == '\t'; });
 }
 
 std::optional<std::string> decode_q(std::string_view text) {
@@ -64,10 +66,8 @@ std::optional<std::string> decode_word(std::string_view text, size_t& length) {
 }  // namespace
 
 std::string encode_words(std::string_view text) {
-  // Text that looks like an encoded word must be encoded, or decoding would change it.
-  if (is_printable_ascii(text) && text.find(kWordOpen) == std::string_view::npos) {
-    return std::string(text);
-  }
+  // Text that holds an encoded word must be encoded, or decoding would change it.
+  if (is_plain(text) && decode_words(text) == text) return std::string(text);
   return str_cat("=?UTF-8?B?", to_base64(text), kWordClose);
 }
 

@@ -21,8 +21,8 @@ Metadata parse_user_metadata(const http::Headers& headers);
 /// Adds x-amz-meta-<lower case> for each pair; a name that already has the prefix, as lakeFS stores
 /// it ("X-Amz-Meta-"), gets no second one. Of names that differ only in case, only the bytewise
 /// first is sent. The others, and names that are no valid header, are counted in
-/// x-amz-missing-meta. Values that are not printable ASCII become RFC 2047 words. Names that begin
-/// with "::lakefs::" are internal and hidden.
+/// x-amz-missing-meta. Values that hold an encoded word, or more than printable ASCII and tabs,
+/// become RFC 2047 words. Names that begin with "::lakefs::" are internal and hidden.
 void add_user_metadata(http::Headers& headers, const Metadata& metadata);
 
 /// "=?UTF-8?B?...?=", or the text itself if a header can contain it.

@@ -59,7 +59,15 @@ TEST(UserMetadata, CarriesAnyTextThroughHeaders) {
        {"plain", "caf\xC3\xA9", "=?UTF-8?B?eA==?=", "tab\there", "", "100% =ab"}) {
     EXPECT_EQ(decode_words(encode_words(text)), text);
   }
-  EXPECT_EQ(encode_words("plain"), "plain");
+  for (std::string_view text :
+       {"plain", "a =? b", "=?", "tab\there", "=?UTF-8?", "=?UTF-8?B?!!?=", "=?latin1?q?a?="}) {
+    EXPECT_EQ(encode_words(text), text);
+    EXPECT_EQ(decode_words(text), text);
+  }
+  for (std::string_view text : {"=?UTF-8?B?eA==?=", "a =?utf-8?q?b?= c", "line\nbreak", "\x7f"}) {
+    EXPECT_NE(encode_words(text), text);
+    EXPECT_EQ(decode_words(encode_words(text)), text);
+  }
   EXPECT_EQ(encode_words("\xC3\xA9"), "=?UTF-8?B?w6k=?=");
 }
 
