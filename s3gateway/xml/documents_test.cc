@@ -14,7 +14,7 @@ namespace {
 using testing::ElementsAre;
 
 const Instant kTime = *parse_rfc3339("2026-11-20T08:15:42.605Z");
-const std::string kTimeText = "2026-11-20T08:15:42.000Z";
+const std::string kTimeText = "2026-11-20T08:15:42.605Z";
 const Checksum kCrc32{"crc32", false, *from_hex("cbf43926"), 0};
 
 /// With the declaration and the namespace put in.

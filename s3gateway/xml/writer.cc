@@ -44,10 +44,15 @@ void Writer::number(uint64_t number) {
 }
 
 void Writer::time(Instant time) {
+  constexpr size_t kMillisAt = 20;  // in "2026-11-20T08:15:42.605Z"
   if (time_s_ != to_seconds(time) || time_text_.empty()) {
     time_s_ = to_seconds(time);
-    time_text_ = to_rfc3339(from_millis(time_s_ * 1000));
+    time_text_ = to_rfc3339(time);
   }
+  const auto millis = static_cast<int>(to_millis(time) - time_s_ * 1000);
+  time_text_[kMillisAt] = static_cast<char>('0' + millis / 100);
+  time_text_[kMillisAt + 1] = static_cast<char>('0' + millis / 10 % 10);
+  time_text_[kMillisAt + 2] = static_cast<char>('0' + millis % 10);
   out_.append(time_text_);
 }
 

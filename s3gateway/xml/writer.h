@@ -33,7 +33,7 @@ class Writer {
   void element(std::string_view name, const char* text) { element(name, std::string_view(text)); }
   void element(std::string_view name, uint64_t number);
   void element(std::string_view name, bool value);
-  /// "2026-11-20T08:15:42.000Z": whole seconds, as Last-Modified has.
+  /// "2026-11-20T08:15:42.605Z": in milliseconds, unlike Last-Modified.
   void element(std::string_view name, Instant time);
   /// The etag in quotes, as S3 shows it.
   void etag(std::string_view unquoted);
@@ -55,7 +55,7 @@ class Writer {
  private:
   std::string root_;
   std::string out_;
-  int64_t time_s_ = -1;  // cached: consecutive items of a listing often have the same time
+  int64_t time_s_ = -1;  // cached: consecutive items of a listing often have the same second
   std::string time_text_;
 };
 

@@ -290,6 +290,11 @@ def write_times(b):
     assert b.call("head_object")["LastModified"] == before == b.call("get_object")["LastModified"]
     listed = b.s3.list_objects_v2(Bucket=b.name, Prefix=b.root)["Contents"][0]["LastModified"]
     assert listed.replace(microsecond=0) == before
+    copied = b.call("copy_object", "copy", CopySource=b.at())["CopyObjectResult"]["LastModified"]
+    assert copied.replace(microsecond=0) == b.call("head_object", "copy")["LastModified"]
+    assert b.fails("get_object", IfModifiedSince=listed) == (304, "304")
+    assert b.call("get_object", IfUnmodifiedSince=listed)["ETag"]
+    b.call("delete_object", "copy", IfMatchLastModifiedTime=copied)
 
 
 @behaviour("metadata goes out in lower case, words beyond ASCII encoded, of equal names the first")
