@@ -329,6 +329,7 @@ http::Response run(Call& call, const ListParts& endpoint) {
   result.bucket = endpoint.bucket;
   result.key = endpoint.key;
   result.upload_id = endpoint.upload_id;
+  result.url_encoding = endpoint.url_encoding;
   result.owner = {upload.owner, upload.owner};
   result.storage_class = std::string(kStandardStorageClass);
   result.part_number_marker = after;

@@ -158,6 +158,7 @@ Endpoint list_parts(Parts& in) {
   out.upload_id = in.text("uploadId");
   out.max_parts = in.parameter("max-parts");
   out.part_number_marker = in.parameter("part-number-marker");
+  out.url_encoding = in.text("encoding-type") == "url";
   return out;
 }
 

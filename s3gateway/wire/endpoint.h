@@ -260,6 +260,7 @@ struct ListParts {
   std::string upload_id;
   std::optional<std::string> max_parts;
   std::optional<std::string> part_number_marker;
+  bool url_encoding = false;
 };
 struct GetObjectTagging {
   static constexpr std::string_view kName = "GetObjectTagging";

@@ -85,9 +85,8 @@ void write_common_prefixes(Writer& out, const Listing& listing) {
 void write_facts(Writer& out, const Listing& listing, const ListedObject& object) {
   out.markup("<LastModified>");
   out.time(object.modified);
-  out.markup("</LastModified><ETag>&quot;");
-  out.text(object.etag);
-  out.markup("&quot;</ETag>");
+  out.markup("</LastModified>");
+  out.etag(object.etag);
   if (!object.checksum_algorithm.empty()) {
     out.markup("<ChecksumAlgorithm>");
     out.text(object.checksum_algorithm);
@@ -354,10 +353,14 @@ CompleteRequest::Part parse_part(Reader& in) {
   return out;
 }
 
+std::string shown_name(const std::string& name, bool url_encoding) {
+  return url_encoding ? percent_encode(name, /*keep_slash=*/true) : name;
+}
+
 void write_upload(Writer& out, const ListMultipartUploadsResult::Upload& upload,
                   bool url_encoding) {
   out.open("Upload");
-  out.element("Key", url_encoding ? percent_encode(upload.key, true) : upload.key);
+  out.element("Key", shown_name(upload.key, url_encoding));
   out.element("UploadId", upload.upload_id);
   write_owner(out, "Initiator", upload.owner);
   write_owner(out, "Owner", upload.owner);
@@ -409,10 +412,11 @@ std::string to_xml(const CompleteMultipartUploadResult& result) {
 std::string to_xml(const ListPartsResult& result) {
   Writer out("ListPartsResult");
   out.element("Bucket", result.bucket);
-  out.element("Key", result.key);
+  out.element("Key", shown_name(result.key, result.url_encoding));
   out.element("UploadId", result.upload_id);
   out.element("PartNumberMarker", result.part_number_marker);
   out.element("NextPartNumberMarker", result.next_part_number_marker);
+  if (result.url_encoding) out.element("EncodingType", "url");
   out.element("MaxParts", result.max_parts);
   out.element("IsTruncated", result.truncated);
   for (const ListPartsResult::Part& part : result.parts) {
@@ -435,9 +439,7 @@ std::string to_xml(const ListPartsResult& result) {
 }
 
 std::string to_xml(const ListMultipartUploadsResult& result) {
-  const auto name = [&](const std::string& text) {
-    return result.url_encoding ? percent_encode(text, /*keep_slash=*/true) : text;
-  };
+  const auto name = [&](const std::string& text) { return shown_name(text, result.url_encoding); };
   Writer out("ListMultipartUploadsResult");
   out.element("Bucket", result.bucket);
   out.element("KeyMarker", name(result.key_marker));

@@ -229,6 +229,7 @@ struct ListPartsResult {
   bool truncated = false;
   std::string checksum_algorithm;  ///< "" = none
   std::string checksum_type;
+  bool url_encoding = false;
   std::vector<Part> parts;
 };
 std::string to_xml(const ListPartsResult& result);

@@ -393,5 +393,44 @@ TEST(XmlDocuments, WriteObjectAttributes) {
   EXPECT_EQ(to_xml(ObjectAttributesResult{}), document("GetObjectAttributesResponse", ""));
 }
 
+/// Every document whose names can be encoded, with a name that XML 1.0 cannot hold in every place.
+TEST(Documents, EncodedNamesAndEtagsAreTextThatParsersTake) {
+  std::string name = "a/";
+  for (char c = 1; c < 0x20; ++c) name += c;
+  name += "\x7f\xef\xbf\xbe\xef\xbf\xbf<&>\"";
+  Listing listing;
+  listing.bucket = "lake";
+  listing.prefix = listing.delimiter = name;
+  listing.url_encoding = true;
+  listing.common_prefixes = {name};
+  listing.objects.push_back({name, kTime, "e\x01\x1f", 7, "STANDARD", "", ""});
+  ListVersionsResult versions;
+  versions.listing = listing;
+  versions.key_marker = versions.next_key_marker = name;
+  ListedVersion version;
+  version.object = listing.objects[0];
+  versions.versions = {version};
+  version.delete_marker = true;
+  versions.versions.push_back(version);
+  ListMultipartUploadsResult uploads;
+  uploads.prefix = uploads.delimiter = uploads.key_marker = uploads.next_key_marker = name;
+  uploads.truncated = uploads.url_encoding = true;
+  uploads.common_prefixes = {name};
+  uploads.uploads.push_back({name, "u", {"admin", "admin"}, kTime, "", ""});
+  ListPartsResult parts;
+  parts.key = name;
+  parts.url_encoding = true;
+  for (const std::string& document : {to_xml(ListObjectsV1Result{listing, name, name}),
+                                      to_xml(ListObjectsV2Result{listing, "t", name, "t"}),
+                                      to_xml(versions), to_xml(uploads), to_xml(parts)}) {
+    EXPECT_THAT(document, testing::HasSubstr("a/%01%02"));
+    EXPECT_THAT(document, testing::HasSubstr("<EncodingType>url</EncodingType>"));
+    EXPECT_THAT(document, testing::Not(testing::HasSubstr("&#")));
+    EXPECT_TRUE(std::none_of(document.begin(), document.end(), [](char c) {
+      return static_cast<unsigned char>(c) >= 0x7f || (c >= 0 && c < 0x20 && c != '\n');
+    })) << document;
+  }
+}
+
 }  // namespace
 }  // namespace tarn::s3::xml

@@ -1,8 +1,10 @@
 #include "s3gateway/xml/writer.h"
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 
+#include "core/base/text.h"
 #include "s3gateway/wire/checksums.h"
 
 namespace tarn::s3::xml {
@@ -81,6 +83,11 @@ void Writer::element(std::string_view name, Instant time) {
 }
 
 void Writer::etag(std::string_view unquoted) {
+  if (has_control(unquoted)) {
+    std::string shown(unquoted);
+    std::replace_if(shown.begin(), shown.end(), is_control, '_');
+    return etag(shown);
+  }
   out_.append("<ETag>&quot;");
   append_escaped(out_, unquoted);
   out_.append("&quot;</ETag>");

@@ -35,7 +35,7 @@ class Writer {
   void element(std::string_view name, bool value);
   /// "2026-11-20T08:15:42.605Z": in milliseconds, unlike Last-Modified.
   void element(std::string_view name, Instant time);
-  /// The etag in quotes, as S3 shows it.
+  /// The etag in quotes, as S3 shows it; control characters, which no parser takes, as in headers.
   void etag(std::string_view unquoted);
   /// An element with attributes given as literal text, for the grants of an ACL.
   void open_with(std::string_view name, std::string_view attributes);
