@@ -228,8 +228,7 @@ std::chrono::seconds parse_lifetime(std::string_view text) {
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), seconds);
   if (error != std::errc() || end != text.data() + text.size() || seconds < 0 ||
       seconds > kLifetimeMax.count()) {
-    throw Rejection(ErrorCode::kPermissionDenied, kQueryMalformed,
-                    "reading X-Amz-Expires: expected 0 to 604800 seconds");
+    refuse(kQueryMalformed, "reading X-Amz-Expires: expected 0 to 604800 seconds");
   }
   return std::chrono::seconds{seconds};
 }
@@ -277,7 +276,10 @@ void parse_v2_header(const http::Request& request, Authorization& out) {
   out.access_key_id = std::string(text.substr(0, colon));
   parse_v2_signature(text.substr(colon + 1), out);
   out.timestamp = header_time(request);
-  if (!out.timestamp) deny("authenticating the request: a valid Date or x-amz-date is required");
+  // Source: S3 takes a date before 1970 for none.
+  if (!out.timestamp || *out.timestamp < Instant{}) {
+    deny("authenticating the request: a valid Date or x-amz-date is required");
+  }
 }
 
 void parse_v2_query(const http::Request& request, Authorization& out) {

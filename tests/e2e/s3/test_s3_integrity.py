@@ -50,7 +50,7 @@ def test_presigned_urls_expire(tarn, s3, repo):
     for lifetime, expected in [
         (60, (200, None)),
         (0, (403, "AccessDenied")),
-        (8 * 86400, (403, "AuthorizationQueryParametersError")),
+        (8 * 86400, (400, "AuthorizationQueryParametersError")),
     ]:
         request = AWSRequest(method="GET", url=f"{tarn.url}/{repo}/main/a")
         S3SigV4QueryAuth(Credentials(tarn.access_key, tarn.secret_key), "s3", REGION, expires=lifetime).add_auth(request)
