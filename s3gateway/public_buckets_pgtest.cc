@@ -470,6 +470,29 @@ TEST_F(LifecycleRights, RuleNeedsPermissionForItsActionsOnEverythingItMatches) {
   expect(here.send(&key, "DELETE", at("?lifecycle")), 204);
 }
 
+/// On every server, in answers to reads and writes, from the first request after the change.
+TEST_F(LifecycleRights, AnswersShowTheRulesInForce) {
+  const auto shown = [&](PublicServer& server, const std::string& method) {
+    return std::string(server.send(&ann, method, at("/a"), {}, method == "PUT" ? "bytes" : "")
+                           .headers.get("x-amz-expiration"));
+  };
+  for (const int days : {0, 1, 2, 0, 3}) {
+    const std::string rule = str_cat("<LifecycleConfiguration><Rule><ID>after-", days,
+                                     "</ID><Status>Enabled</Status><Filter/><Expiration><Days>",
+                                     days, "</Days></Expiration></Rule></LifecycleConfiguration>");
+    if (days > 0) expect(here.send(&ann, "PUT", at("?lifecycle"), {}, rule), 200);
+    if (days == 0) expect(here.send(&ann, "DELETE", at("?lifecycle")), 204);
+    for (PublicServer* server : {&there, &here}) {
+      for (const char* method : {"GET", "HEAD", "PUT"}) {
+        const std::string header = shown(*server, method);
+        EXPECT_EQ(header.empty(), days == 0) << method << days;
+        EXPECT_EQ(header.find(str_cat("\"after-", days, "\"")) != std::string::npos, days > 0)
+            << method << ": " << header;
+      }
+    }
+  }
+}
+
 TEST_F(LifecycleRights, TheBucketOfOneRefHasNoRules) {
   const std::string rules =
       "<LifecycleConfiguration><Rule><Status>Enabled</Status><Filter/>"

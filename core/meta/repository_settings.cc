@@ -9,10 +9,17 @@ constexpr size_t kCachedMax = 4096;
 constexpr db::Query kSelect{"repository_settings_select_body", R"sql(
   SELECT body FROM repository_settings WHERE repo_id = $1 AND kind = $2)sql"};
 
-// The settings that every write needs, in one snapshot.
 constexpr db::Query kSelectVersioned{"repository_settings_select_versioned", R"sql(
-  SELECT r.settings_version, s.body, r.versioning
+  SELECT r.settings_version, s.body
   FROM repositories r LEFT JOIN repository_settings s ON s.repo_id = r.repo_id AND s.kind = $2
+  WHERE r.repo_id = $1)sql"};
+
+// The settings that writes and reads of objects need, in one snapshot.
+constexpr db::Query kSelectCached{"repository_settings_select_cached", R"sql(
+  SELECT r.settings_version, r.versioning, s.body AS branch_rules, l.body AS lifecycle
+  FROM repositories r
+  LEFT JOIN repository_settings s ON s.repo_id = r.repo_id AND s.kind = $2
+  LEFT JOIN repository_settings l ON l.repo_id = r.repo_id AND l.kind = $3
   WHERE r.repo_id = $1)sql"};
 
 // First in its transaction: the row lock serialises changes.
@@ -88,7 +95,7 @@ std::optional<std::string> RepositorySettings::find(RepositoryId repository, Set
 std::optional<RepositorySettings::Versioned> RepositorySettings::find_versioned(
     RepositoryId repository, SettingKind kind) {
   struct Column {
-    enum : int { kSettingsVersion, kBody, kVersioning };
+    enum : int { kSettingsVersion, kBody };
   };
   const db::Rows rows = pool_.run(
       kSelectVersioned, {static_cast<int32_t>(repository), text_of(kind)}, db::Pool::Retry::kRead);
@@ -115,24 +122,33 @@ bool RepositorySettings::update(RepositoryId repository, SettingKind kind, const
 
 RepositorySettings::Cached RepositorySettings::cached(RepositoryId repository, int64_t version) {
   struct Column {
-    enum : int { kSettingsVersion, kBody, kVersioning };
+    enum : int { kSettingsVersion, kVersioning, kBranchRules, kLifecycle };
   };
-  static const auto kNone = std::make_shared<const std::vector<BranchRule>>();
-  if (version == 0) return {0, kNone, Versioning::kOff};
+  static const auto kNoRules = std::make_shared<const std::vector<BranchRule>>();
+  static const auto kNoLifecycle = std::make_shared<const LifecycleRules>();
+  const Cached none{0, kNoRules, Versioning::kOff, kNoLifecycle};
+  if (version == 0) return none;
   {
     MutexLock lock(mutex_);
     const auto at = cached_.find(repository);
     if (at != cached_.end() && at->second.version >= version) return at->second;
   }
-  const db::Rows rows = pool_.run(
-      kSelectVersioned, {static_cast<int32_t>(repository), text_of(SettingKind::kBranchRules)},
-      db::Pool::Retry::kRead);
-  if (rows.empty()) return {0, kNone, Versioning::kOff};
-  Cached read{rows.integer(0, Column::kSettingsVersion), kNone,
-              versioning_from(rows.text(0, Column::kVersioning))};
-  if (!rows.null(0, Column::kBody)) {
+  const db::Rows rows =
+      pool_.run(kSelectCached,
+                {static_cast<int32_t>(repository), text_of(SettingKind::kBranchRules),
+                 text_of(SettingKind::kLifecycle)},
+                db::Pool::Retry::kRead);
+  if (rows.empty()) return none;
+  Cached read = none;
+  read.version = rows.integer(0, Column::kSettingsVersion);
+  read.versioning = versioning_from(rows.text(0, Column::kVersioning));
+  if (!rows.null(0, Column::kBranchRules)) {
     read.rules = std::make_shared<const std::vector<BranchRule>>(
-        decode_branch_rules(rows.bytes(0, Column::kBody)));
+        decode_branch_rules(rows.bytes(0, Column::kBranchRules)));
+  }
+  if (!rows.null(0, Column::kLifecycle)) {
+    read.lifecycle =
+        std::make_shared<const LifecycleRules>(decode_lifecycle(rows.bytes(0, Column::kLifecycle)));
   }
   MutexLock lock(mutex_);
   if (cached_.size() >= kCachedMax) cached_.clear();
@@ -144,6 +160,13 @@ RepositorySettings::Cached RepositorySettings::cached(RepositoryId repository, i
 std::shared_ptr<const std::vector<BranchRule>> RepositorySettings::branch_rules(
     RepositoryId repository, int64_t version) {
   return cached(repository, version).rules;
+}
+
+std::shared_ptr<const LifecycleRules> RepositorySettings::lifecycle(
+    RepositoryId repository, std::optional<int64_t> version) {
+  if (version) return cached(repository, *version).lifecycle;
+  const std::optional<std::string> body = find(repository, SettingKind::kLifecycle);
+  return std::make_shared<const LifecycleRules>(body ? decode_lifecycle(*body) : LifecycleRules{});
 }
 
 Versioning RepositorySettings::versioning(RepositoryId repository, int64_t version) {
@@ -161,24 +184,6 @@ bool RepositorySettings::set_versioning(RepositoryId repository, Versioning vers
              .run(kUpdateVersioning, {static_cast<int32_t>(repository), text_of(versioning)},
                   db::Pool::Retry::kRepeatable)
              .affected() == 1;
-}
-
-std::shared_ptr<const LifecycleRules> RepositorySettings::lifecycle(RepositoryId repository) {
-  const auto now = std::chrono::steady_clock::now();
-  {
-    MutexLock lock(mutex_);
-    const auto at = lifecycles_.find(repository);
-    if (at != lifecycles_.end() && now - at->second.read < kLifecycleAgeMax) {
-      return at->second.rules;
-    }
-  }
-  const std::optional<std::string> body = find(repository, SettingKind::kLifecycle);
-  auto rules =
-      std::make_shared<const LifecycleRules>(body ? decode_lifecycle(*body) : LifecycleRules{});
-  MutexLock lock(mutex_);
-  if (lifecycles_.size() >= kCachedMax) lifecycles_.clear();
-  lifecycles_[repository] = {now, rules};
-  return rules;
 }
 
 }  // namespace tarn::meta

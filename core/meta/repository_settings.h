@@ -2,7 +2,6 @@
 // checks.
 #pragma once
 
-#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -19,9 +18,6 @@
 #include "core/model/object_version.h"
 
 namespace tarn::meta {
-
-/// How old lifecycle rules may be that answers show.
-constexpr std::chrono::seconds kLifecycleAgeMax{1};
 
 /// The format of a document's bytes is defined in core/model.
 enum class SettingKind {
@@ -59,9 +55,9 @@ class RepositorySettings {
   /// version not seen before, none for 0.
   std::shared_ptr<const std::vector<BranchRule>> branch_rules(RepositoryId repository,
                                                               int64_t version);
-  /// The lifecycle rules as they were at most kLifecycleAgeMax ago; never null.
-  std::shared_ptr<const LifecycleRules> lifecycle(RepositoryId repository);
-
+  /// The same as branch_rules; never null. Without a version those of now, by a round trip.
+  std::shared_ptr<const LifecycleRules> lifecycle(RepositoryId repository,
+                                                  std::optional<int64_t> version);
   /// The same as branch_rules: whether writes are kept as versions.
   Versioning versioning(RepositoryId repository, int64_t version);
   Versioning versioning(RepositoryId repository);
@@ -69,14 +65,11 @@ class RepositorySettings {
   bool set_versioning(RepositoryId repository, Versioning versioning);
 
  private:
-  struct Rules {
-    std::chrono::steady_clock::time_point read;
-    std::shared_ptr<const LifecycleRules> rules;
-  };
   struct Cached {
     int64_t version = 0;
     std::shared_ptr<const std::vector<BranchRule>> rules;  ///< shared with those who ask them
     Versioning versioning = Versioning::kOff;
+    std::shared_ptr<const LifecycleRules> lifecycle;
   };
   /// The settings of `version` or later; a round trip for a version not seen before.
   Cached cached(RepositoryId repository, int64_t version);
@@ -84,7 +77,6 @@ class RepositorySettings {
   db::Pool& pool_;
   Mutex mutex_;
   std::map<RepositoryId, Cached> cached_ TARN_GUARDED_BY(mutex_);
-  std::map<RepositoryId, Rules> lifecycles_ TARN_GUARDED_BY(mutex_);
 };
 
 }  // namespace tarn::meta

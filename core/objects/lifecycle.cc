@@ -178,8 +178,9 @@ void set_lifecycle(branch::Engine& engine, const Repository& repository,
 }
 
 std::shared_ptr<const LifecycleRules> shown_lifecycle(branch::Engine& engine,
-                                                      RepositoryId repository) {
-  return engine.settings.lifecycle(repository);
+                                                      RepositoryId repository,
+                                                      std::optional<int64_t> settings_version) {
+  return engine.settings.lifecycle(repository, settings_version);
 }
 
 bool run_one_lifecycle_scan(branch::Engine& engine, const std::stop_token& stop,

@@ -19,9 +19,11 @@ std::optional<LifecycleRules> get_lifecycle(branch::Engine& engine, const Reposi
 /// rules. Throws as get_lifecycle, and permission_denied in a read-only repository.
 void set_lifecycle(branch::Engine& engine, const Repository& repository,
                    const LifecycleRules& rules);
-/// The rules, at most kLifecycleAgeMax old, for response headers; may be empty.
+/// The rules for response headers, of `settings_version` (Branch::settings_version) or later;
+/// without one those of now, by a round trip. May be empty.
 std::shared_ptr<const LifecycleRules> shown_lifecycle(branch::Engine& engine,
-                                                      RepositoryId repository);
+                                                      RepositoryId repository,
+                                                      std::optional<int64_t> settings_version);
 
 /// Limits of one turn, after which others come first.
 struct LifecycleLimits {

@@ -37,6 +37,7 @@ std::optional<FoundObject> find_on_branch(branch::Engine& engine, const meta::Br
                 .branch = seen.branch.id,
                 .commit = seen.branch.head,
                 .token = seen.state.token};
+  out.settings_version = seen.branch.settings_version;
   out.versioning = engine.settings.versioning(seen.repository, seen.branch.settings_version);
   return out;
 }

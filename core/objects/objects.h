@@ -28,6 +28,7 @@ struct FoundObject {
   BranchId branch{};
   Versioning versioning = Versioning::kOff;
   branch::ObjectOrigin origin{};
+  std::optional<int64_t> settings_version{};  ///< as in Branch; absent: not read on a branch
 };
 
 /// nullopt: no such key at the ref, or no such ref. Throws not_found only for the repository. One

@@ -284,7 +284,8 @@ http::Response read_object(Call& call, const ObjectRead& read, bool head) {
                                                : select_bytes(call.request.headers, found.entry);
   http::Response response = object_response(call, read, found, selection);
   if (!found.commit) {
-    add_expiration(call, location, found.repository.id, found.entry, response.headers);
+    add_expiration(call, location, found.repository.id, found.settings_version, found.entry,
+                   response.headers);
   }
   if (head) {
     response.content_length = selection.range.length;

@@ -121,9 +121,10 @@ void add_object_headers(http::Headers& headers, const Entry& entry, Instant now,
 }
 
 void add_expiration(const Call& call, const Location& location, RepositoryId repository,
-                    const Entry& entry, http::Headers& headers) {
+                    std::optional<int64_t> settings_version, const Entry& entry,
+                    http::Headers& headers) {
   if (!location.bare || !location.rooted) return;
-  const auto rules = objects::shown_lifecycle(call.engine(), repository);
+  const auto rules = objects::shown_lifecycle(call.engine(), repository, settings_version);
   const auto expiry = expiry_of(*rules, location.path, entry);
   if (!expiry) return;
   headers.add("x-amz-expiration",

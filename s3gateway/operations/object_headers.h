@@ -36,9 +36,10 @@ void add_object_headers(http::Headers& headers, const Entry& entry, Instant now,
 void add_not_modified_headers(http::Headers& headers, const Entry& entry, Instant now);
 
 /// Adds x-amz-expiration if a lifecycle rule of `repository` will delete the object at the
-/// location. The rules may be one second old.
+/// location. `settings_version`: as objects::shown_lifecycle.
 void add_expiration(const Call& call, const Location& location, RepositoryId repository,
-                    const Entry& entry, http::Headers& headers);
+                    std::optional<int64_t> settings_version, const Entry& entry,
+                    http::Headers& headers);
 
 /// Adds branch::kQuotaWarningHeader if a quota of the branch is past its soft limit.
 void add_quota_warning(const Call& call, RepositoryId repository, std::string_view branch,

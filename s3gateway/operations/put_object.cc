@@ -59,7 +59,8 @@ http::Response run(Call& call, const PutObject& endpoint) {
   response.headers.add("ETag", quoted(entry.etag));
   add_version_header(response.headers, entry.version);
   add_checksum_headers(response.headers, entry.checksums());
-  add_expiration(call, location, target.repository.id, entry, response.headers);
+  add_expiration(call, location, target.repository.id, target.branch.settings_version, entry,
+                 response.headers);
   add_quota_warning(call, target.repository.id, target.branch.name.str(), response.headers);
   return response;
 }
