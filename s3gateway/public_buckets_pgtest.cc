@@ -379,10 +379,6 @@ TEST_F(PublicBuckets, WrongSignatureIsNotAnonymous) {
   expect(here.send(nullptr, "GET", at("/a?X-Amz-Signature=0&X-Amz-Algorithm=AWS4-HMAC-SHA256")),
          400);
   expect(here.send(nullptr, "GET", at("/a?AWSAccessKeyId=x&Signature=y&Expires=1")), 403);
-  // Nor does a key without rights.
-  const auth::NewKey nobody =
-      user("nobody" + name, {statement(auth::Statement::Effect::kAllow, {"fs:ReadConfig"}, "*")});
-  expect(here.send(&nobody, "GET", at("/a")), 403, "AccessDenied");
 }
 
 TEST_F(PublicBuckets, AnonymousUsersPolicyCanDeny) {

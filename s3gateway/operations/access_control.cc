@@ -38,8 +38,8 @@ bool is_public(AclGrants grants) {
   return grants == AclGrants::kPublicRead || grants == AclGrants::kPublic;
 }
 
-/// The bucket of an operation that anonymous users may run on a public bucket; nullptr for all
-/// other operations, future ones included, which need a signature.
+/// The bucket of an operation that everybody may run on a public bucket; nullptr for all other
+/// operations, future ones included, which need permission.
 const std::string* bucket_read(const Endpoint& endpoint) {
   if (const auto* read = std::get_if<GetObject>(&endpoint)) {
     return read->version_id.value_or(std::string(kCurrentVersion)) == kCurrentVersion
@@ -159,7 +159,10 @@ bool everybody_may(Call& call, const Endpoint& endpoint) {
 void confirm_public(Call& call, const Endpoint& endpoint) {
   if (!call.public_repository) return;
   call.buckets.clear();
-  if (find_public(call, endpoint) != call.public_repository) refuse_unsigned();
+  if (find_public(call, endpoint) == call.public_repository) return;
+  throw Refusal(failure::kAccessDenied,
+                "Access Denied: the bucket is not public any more. Sign the request with an access "
+                "key of a user who may read it.");
 }
 
 void refuse_unsigned() {

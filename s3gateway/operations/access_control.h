@@ -1,4 +1,4 @@
-// Access control lists in requests, and the anonymous access to public-read buckets.
+// Access control lists in requests, and everybody's access to public-read buckets.
 #pragma once
 
 #include <string_view>
@@ -32,13 +32,13 @@ BranchName require_publishable(Call& call, std::string_view bucket);
 /// and listing every object of the branch. Throws permission_denied.
 void require_publication(Call& call, const RepositoryName& repository, const BranchName& branch);
 
-/// Whether an unsigned request is permitted because the bucket is public-read; records that
-/// repository in the call. Permits only reads and listings of objects in the branch's current
-/// state.
+/// Whether a request that no policy decides, signed or not, is permitted because the bucket is
+/// public-read; records that repository in the call. Permits only reads and listings of objects in
+/// the branch's current state.
 bool everybody_may(Call& call, const Endpoint& endpoint);
-/// Must be called after an anonymous response was made: throws AccessDenied unless the bucket is
-/// still the same repository and public. So the response cannot come from a repository that has
-/// taken over the name.
+/// Must be called after the response to such a request was made: throws AccessDenied unless the
+/// bucket is still the same repository and public. So the response cannot come from a repository
+/// that has taken over the name.
 void confirm_public(Call& call, const Endpoint& endpoint);
 
 /// Rejects an unsigned request that is not permitted.

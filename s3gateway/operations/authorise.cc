@@ -71,15 +71,16 @@ std::string resource_of(Call& call, auth::Action action, const Endpoint& endpoin
 
 void authorise(Call& call, const Endpoint& endpoint) {
   const std::optional<auth::Action> action = action_of(endpoint);
-  if (is_unsigned(call, endpoint)) {
-    // The policies of the anonymous user come first, in particular those that deny.
-    const bool undecided =
-        action && call.caller.permissions->decide(*action, resource_of(call, *action, endpoint),
-                                                  call.request.peer) ==
-                      auth::Permissions::Decision::kNotAllowed;
-    if (undecided && everybody_may(call, endpoint)) return;
-    if (call.caller.user.name.empty()) refuse_unsigned();
+  if (call.context.options.public_buckets && action) {
+    // Policies come first, in particular those that deny. Of an unsigned request they are those of
+    // the anonymous user.
+    const auto decision = call.caller.permissions->decide(
+        *action, resource_of(call, *action, endpoint), call.request.peer);
+    if (decision == auth::Permissions::Decision::kNotAllowed && everybody_may(call, endpoint)) {
+      return;
+    }
   }
+  if (is_unsigned(call, endpoint) && call.caller.user.name.empty()) refuse_unsigned();
   if (!action || std::holds_alternative<DeleteObjects>(endpoint)) return;
   auth::require_permission(call.caller, *action, resource_of(call, *action, endpoint),
                            call.request.peer, as_requested(bucket_of(endpoint), key_of(endpoint)));
