@@ -271,19 +271,82 @@ TEST_F(PublicBuckets, DisabledAclsCannotBePut) {
   expect(here.send(&ann, "HEAD", fresh), 404);
 }
 
-TEST_F(PublicBuckets, PrivateAclOfAnObjectIsRefused) {
-  for (const char* canned : {"private", "bucket-owner-full-control"}) {
-    expect(here.send(&ann, "PUT", at("/b"), {{"x-amz-acl", canned}}, "x"), 501, "NotImplemented");
-    expect(here.send(&ann, "POST", at("/b?uploads"), {{"x-amz-acl", canned}}), 501);
-    expect(
-        here.send(&ann, "PUT", at("/b"), {{"x-amz-acl", canned}, {"x-amz-copy-source", at("/a")}}),
-        501);
-    expect(here.send(&ann, "PUT", at("/a?acl"), {{"x-amz-acl", canned}}), 501);
+/// On every call that carries it. The bucket of a ref is never public.
+TEST_F(PublicBuckets, OnlyTheAclThatIsInForceCanBePut) {
+  const std::string plain = "/" + repo.str();
+  here.engine.put(RepositoryName(repo.str()), "main", "a", "bytes");
+  const struct {
+    std::string bucket, key;
+    bool everybody;
+  } places[] = {{at(), "/a", true},
+                {at(".main"), "/a", false},
+                {plain, "/main/a", false},
+                {plain + ".main", "/a", false}};
+  for (const auto& [bucket, key, everybody] : places) {
+    for (const std::string canned : {"private", "bucket-owner-full-control", "bucket-owner-read",
+                                     "public-read", "public-read-write", "authenticated-read"}) {
+      const bool in_force = everybody ? canned == "public-read"
+                                      : canned == "private" || canned.starts_with("bucket-");
+      const Fields acl{{"x-amz-acl", canned}};
+      Fields copy = acl;
+      copy.emplace_back("x-amz-copy-source", bucket + key);
+      const int status = in_force ? 200 : 501;
+      const std::string code = in_force ? "" : "NotImplemented";
+      expect(here.send(&ann, "PUT", bucket + key + "1", acl, "x"), status, code);
+      expect(here.send(&ann, "PUT", bucket + key + "2", copy), status, code);
+      expect(here.send(&ann, "POST", bucket + key + "3?uploads", acl), status, code);
+      expect(here.send(&ann, "PUT", bucket + key + "?acl", acl), status, code);
+      const bool of_bucket = in_force || canned == "private" || canned.starts_with("bucket-");
+      if (!everybody || !of_bucket) {
+        expect(here.send(&ann, "PUT", bucket + "?acl", acl), of_bucket ? 200 : 501);
+      }
+    }
+    expect(acl(ann, "public-read"), 200);
+    const std::string shown = here.send(&ann, "GET", bucket + key + "?acl").body;
+    EXPECT_EQ(shown.find("AllUsers") != std::string::npos, everybody);
+    expect(here.send(&ann, "PUT", bucket + key + "?acl", {}, shown), 200);
+    expect(here.send(&ann, "PUT", bucket + "?acl", {}, shown), 200);
   }
-  expect(here.send(&ann, "PUT", at("/b"), {{"x-amz-acl", "public-read"}}, "x"), 501);
-  expect(here.send(&ann, "HEAD", at("/b")), 404);
-  const std::string shown = here.send(&ann, "GET", at("/a?acl")).body;
-  expect(here.send(&ann, "PUT", at("/a?acl"), {}, shown), 200);
+  for (const char* canned : {"private", "bucket-owner-full-control"}) {
+    expect(here.send(&ann, "PUT", "/" + fresh_name(), {{"x-amz-acl", canned}}), 200);
+  }
+  const std::string other = here.send(&ann, "GET", plain + "/main/a?acl").body;
+  expect(here.send(&ann, "PUT", at("/a?acl"), {}, other), 501, "NotImplemented");
+  EXPECT_EQ(read(there).body, "bytes");
+}
+
+/// A signed user may do what an unsigned request may, unless a policy denies it.
+TEST_F(PublicBuckets, EverybodyIncludesUsersWithoutPolicies) {
+  using Effect = auth::Statement::Effect;
+  const std::string bob = "bob" + name;
+  const auth::NewKey key = user(bob, {statement(Effect::kAllow, {"fs:ReadConfig"}, "*")});
+  const auto reads = [&](int status) {
+    for (const std::string target : {"/a", "/a?versionId=null", "", "?list-type=2"}) {
+      EXPECT_EQ(there.send(&key, "GET", at(target)).status, status) << target;
+      if (target.find('?') != std::string::npos) continue;
+      EXPECT_EQ(there.send(&key, "HEAD", at(target)).status, status) << target;
+    }
+  };
+  reads(200);
+  EXPECT_EQ(there.send(&key, "GET", at("/a")).body, "bytes");
+  expect(there.send(&key, "GET", at("/absent")), 404, "NoSuchKey");
+  expect(there.send(&key, "GET", at("/a?response-content-type=text/html")), 200);
+  for (const auto& [method, target] : {std::pair{"PUT", "/b"},
+                                       {"DELETE", "/a"},
+                                       {"GET", "?acl"},
+                                       {"GET", "/a?tagging"},
+                                       {"GET", "?versions"},
+                                       {"GET", ".main/a"},
+                                       {"GET", "?uploads"}}) {
+    expect(there.send(&key, method, at(target)), 403, "AccessDenied");
+  }
+  expect(there.send(&key, "GET", "/" + repo.str() + "/main/a"), 403, "AccessDenied");
+  expect(acl(ann, "private"), 200);
+  reads(403);
+  expect(acl(ann, "public-read"), 200);
+  reads(200);
+  allow(bob, {statement(Effect::kDeny, {"fs:*"}, "arn:lakefs:fs:::repository/" + name + "*")});
+  reads(403);
 }
 
 TEST_F(PublicBuckets, PublishingNeedsPermission) {

@@ -61,7 +61,7 @@ std::optional<RepositoryId> find_public(Call& call, const Endpoint& endpoint) {
   const std::string* bucket = call.context.options.public_buckets ? bucket_read(endpoint) : nullptr;
   if (!bucket) return std::nullopt;
   const std::optional<BucketName> name = find_bucket(call, *bucket);
-  if (!name || !name->bare || !name->rooted()) return std::nullopt;
+  if (!name || !has_list(*name)) return std::nullopt;
   return branch::public_repository(call.engine(), name->repository, BranchName(name->ref));
 }
 
@@ -104,26 +104,33 @@ void check_acl_permitted(const BucketSettings& settings, AclGrants grants) {
   }
 }
 
-void check_object_acl(Call& call, std::string_view bucket) {
-  const std::string_view canned = call.request.headers.get(kAclHeader);
-  if (canned.empty()) return;
-  const AclGrants grants = canned_acl(canned);
+bool has_list(const BucketName& name) { return name.bare && name.rooted(); }
+
+bool shows_everybody(Call& call, std::string_view bucket, const BucketSettings& settings) {
+  return settings.public_read && has_list(require_bucket(call, bucket));
+}
+
+void check_object_grants(Call& call, std::string_view bucket, AclGrants grants) {
   const BucketSettings settings = branch::get_bucket_settings(
       call.engine(),
       branch::get_repository(call.engine(), require_bucket(call, bucket).repository));
   check_acl_permitted(settings, grants);
-  if (grants != AclGrants::kOwner) {
-    throw Refusal(failure::kNotImplemented,
-                  str_cat("Objects have no access control lists of their own: x-amz-acl: ", canned,
-                          " is not implemented. Policies of users and groups grant access."),
-                  {{"Header", std::string(kAclHeader)}});
-  }
-  if (settings.public_read) {
-    throw Refusal(failure::kNotImplemented,
-                  "The bucket is public-read, and so is every object in it: a list that lets "
-                  "nobody else in is not implemented for one of them. Leave x-amz-acl out.",
-                  {{"Header", std::string(kAclHeader)}});
-  }
+  const bool everybody = shows_everybody(call, bucket, settings);
+  if (grants == (everybody ? AclGrants::kPublicRead : AclGrants::kOwner)) return;
+  throw Refusal(
+      failure::kNotImplemented,
+      everybody ? "The bucket is public-read, and so is every object in it: another list is not "
+                  "implemented for one of them. Leave the list out, or make the bucket private "
+                  "with PutBucketAcl."
+                : "Objects have no access control lists of their own: a list that grants access to "
+                  "others is not implemented. Leave it out, and grant access by policies of users "
+                  "and groups, or in a rooted bucket with PutBucketAcl: public-read.",
+      {{"Header", std::string(kAclHeader)}});
+}
+
+void check_object_acl(Call& call, std::string_view bucket) {
+  const std::string_view canned = call.request.headers.get(kAclHeader);
+  if (!canned.empty()) check_object_grants(call, bucket, canned_acl(canned));
 }
 
 BranchName require_publishable(Call& call, std::string_view bucket) {
@@ -133,7 +140,7 @@ BranchName require_publishable(Call& call, std::string_view bucket) {
                   "s3.public_buckets.");
   }
   const BucketName name = require_bucket(call, bucket);
-  if (!name.bare || !name.rooted()) {
+  if (!has_list(name)) {
     throw Refusal(failure::kNotImplemented,
                   "Only a bucket that CreateBucket made with s3.create_bucket: rooted can be "
                   "public-read, by its bare name: others would show every branch.");

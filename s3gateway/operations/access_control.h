@@ -21,8 +21,15 @@ xml::AclGrants requested_acl(Call& call);
 /// disabled, AccessDenied if the public-access block forbids it.
 void check_acl_permitted(const BucketSettings& settings, xml::AclGrants grants);
 
-/// Checks the ACL of an upload or a copy, which may only request the access that applies anyway:
-/// throws as check_acl_permitted, and NotImplemented.
+/// Whether the bucket has an ACL: only the bare name of a rooted bucket does.
+bool has_list(const BucketName& name);
+/// Whether the ACL that the bucket and its objects show grants reading to everybody.
+bool shows_everybody(Call& call, std::string_view bucket, const BucketSettings& settings);
+
+/// Throws unless the grants are those that the objects of the bucket have anyway: as
+/// check_acl_permitted, and NotImplemented.
+void check_object_grants(Call& call, std::string_view bucket, xml::AclGrants grants);
+/// The same of the x-amz-acl of an upload or a copy, if it has one.
 void check_object_acl(Call& call, std::string_view bucket);
 
 /// The branch that becomes public together with the bucket. Throws NotImplemented, with the reason,

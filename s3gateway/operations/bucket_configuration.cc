@@ -217,9 +217,6 @@ Repository require_repository(Call& call, const std::string& bucket) {
   return require_existing(call.engine(), require_bucket(call, bucket));
 }
 
-/// Whether the bucket has an ACL: only the bare name of a rooted bucket does.
-bool has_list(const BucketName& name) { return name.bare && name.rooted(); }
-
 http::Response change(Call& call, const Repository& repository, bool force, int status,
                       const std::function<void(BucketSettings&)>& with) {
   branch::change_bucket_settings(call.engine(), repository, force, with);
@@ -228,24 +225,19 @@ http::Response change(Call& call, const Repository& repository, bool force, int 
   return response;
 }
 
-bool shows_everybody(Call& call, const std::string& bucket, const Repository& repository) {
-  return has_list(require_bucket(call, bucket)) &&
-         branch::get_bucket_settings(call.engine(), repository).public_read;
-}
-
 [[noreturn]] void refuse_list() {
   throw Refusal(
       failure::kNotImplemented,
       "Access control lists are not implemented, except that a rooted bucket can be public-read; "
-      "access is granted by policies of users and groups. Only x-amz-acl: private is accepted, and "
-      "the list that is shown.");
+      "access is granted by policies of users and groups. Put x-amz-acl: private or public-read.");
 }
 
 }  // namespace
 
 http::Response run(Call& call, const GetBucketAcl& endpoint) {
   const Repository repository = require_repository(call, endpoint.bucket);
-  const bool shown = shows_everybody(call, endpoint.bucket, repository);
+  const bool shown = shows_everybody(call, endpoint.bucket,
+                                     branch::get_bucket_settings(call.engine(), repository));
   return xml_response(200, xml::acl_to_xml(owner_of(call), shown));
 }
 
@@ -270,22 +262,14 @@ http::Response run(Call& call, const PutBucketAcl& endpoint) {
 http::Response run(Call& call, const GetObjectAcl& endpoint) {
   const VersionedObject found = require_object(
       call.engine(), locate(call, endpoint.bucket, endpoint.key), endpoint.version_id);
-  const bool shown = shows_everybody(call, endpoint.bucket, found.repository);
+  const bool shown = shows_everybody(call, endpoint.bucket,
+                                     branch::get_bucket_settings(call.engine(), found.repository));
   return xml_response(200, xml::acl_to_xml(owner_of(call), shown));
 }
 
 http::Response run(Call& call, const PutObjectAcl& endpoint) {
-  const VersionedObject found = require_object(
-      call.engine(), locate(call, endpoint.bucket, endpoint.key), endpoint.version_id);
-  const AclGrants grants = requested_acl(call);
-  check_object_acl(call, endpoint.bucket);
-  const Repository& repository = found.repository;
-  check_acl_permitted(branch::get_bucket_settings(call.engine(), repository), grants);
-  // Only the current ACL is accepted, because it cannot be changed.
-  const bool shown =
-      grants == (shows_everybody(call, endpoint.bucket, repository) ? AclGrants::kPublicRead
-                                                                    : AclGrants::kOwner);
-  if (!shown) refuse_list();
+  require_object(call.engine(), locate(call, endpoint.bucket, endpoint.key), endpoint.version_id);
+  check_object_grants(call, endpoint.bucket, requested_acl(call));
   return http::Response{};
 }
 
