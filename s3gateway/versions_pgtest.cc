@@ -318,6 +318,90 @@ TEST_F(S3Versions, ConditionsHold) {
   EXPECT_EQ(items(listing()), str_cat("main/a:", first, "!"));
 }
 
+/// S3 deletes under a condition what is not there, too; a delete marker has no ETag to match.
+TEST_F(S3Versions, ConditionalDeletionOfAnAbsentKeyHasNothingToDo) {
+  const struct {
+    Fields header;
+    std::string element;
+    bool of_etag;
+  } conditions[] = {
+      {{{"If-Match", "*"}}, "<ETag>*</ETag>", true},
+      {{{"If-Match", "\"x\""}}, "<ETag>\"x\"</ETag>", true},
+      {{{"x-amz-if-match-size", "1"}}, "<Size>1</Size>", false},
+      {{{"x-amz-if-match-last-modified-time", "Thu, 01 Jan 2015 00:00:00 GMT"}},
+       "<LastModifiedTime>2015-01-01T00:00:00Z</LastModifiedTime>",
+       false},
+  };
+  for (const char* setting : {"Suspended", "Enabled"}) {
+    keep(setting);
+    for (const auto& c : conditions) {
+      for (const std::string& version :
+           {std::string(), std::string(32, '0'), std::string("null")}) {
+        const std::string query = version.empty() ? "" : "?versionId=" + version;
+        const http::Response gone = here.send("DELETE", path("absent") + query, "", c.header);
+        EXPECT_EQ(gone.status, 204) << gone.body;
+        EXPECT_EQ(gone.headers.find("x-amz-delete-marker"), nullptr);
+        const std::string element =
+            version.empty() ? "" : str_cat("<VersionId>", version, "</VersionId>");
+        const std::string many =
+            remove_many(str_cat("<Object><Key>main/absent</Key>", element, c.element, "</Object>"))
+                .body;
+        EXPECT_THAT(many, HasSubstr("<Deleted><Key>main/absent</Key>"));
+        EXPECT_THAT(many, Not(HasSubstr("<Error>")));
+      }
+    }
+    EXPECT_EQ(items(listing()), "");
+  }
+  put("1");
+  const std::string marker = version_of(here.send("DELETE", path()));
+  const std::string before = items(listing());
+  for (const auto& c : conditions) {
+    EXPECT_EQ(here.send("DELETE", path(), "", c.header).status, c.of_etag ? 412 : 204);
+    const std::string many =
+        remove_many(str_cat("<Object><Key>main/a</Key>", c.element, "</Object>")).body;
+    EXPECT_EQ(code(here.send("DELETE", path() + "?versionId=" + marker, "", c.header)),
+              "PreconditionFailed");
+    EXPECT_EQ(between(many, "<Code>", "</Code>"), c.of_etag ? "PreconditionFailed" : "");
+    EXPECT_EQ(items(listing()), before);
+  }
+}
+
+TEST_F(S3Versions, AnswersForADeletedKeyNameItsMarker) {
+  const auto marker_of = [&](const std::string& target, const std::string& method = "GET",
+                             const Fields& headers = {}) {
+    const http::Response answer = here.send(method, target, "", headers);
+    EXPECT_EQ(answer.status, 404) << target;
+    EXPECT_EQ(answer.headers.find("x-amz-delete-marker") != nullptr, !version_of(answer).empty());
+    return version_of(answer);
+  };
+  EXPECT_EQ(marker_of(path()), "");
+  put("1");
+  const std::string marker = version_of(here.send("DELETE", path()));
+  for (const std::string& at : {path(), str_cat(bucket(), ".main/a")}) {
+    EXPECT_EQ(marker_of(at), marker);
+    EXPECT_EQ(marker_of(at, "HEAD"), marker);
+    EXPECT_EQ(marker_of(at + "?tagging"), marker);
+    EXPECT_EQ(marker_of(at + "?acl"), marker);
+    EXPECT_EQ(marker_of(at + "?attributes", "GET", {{"x-amz-object-attributes", "ETag"}}), marker);
+  }
+  EXPECT_EQ(marker_of(path("b"), "PUT", {{"x-amz-copy-source", path()}}), marker);
+  EXPECT_EQ(marker_of(path("absent")), "");
+  put("1", "other");
+  engine.commit(repo, "main");
+  EXPECT_EQ(marker_of(path()), marker) << "after a commit";
+  const std::string head = to_text(branch::get_branch(*engine, repo, BranchName("main")).head);
+  EXPECT_EQ(marker_of(bucket() + "/" + head + "/a"), "") << "a commit has no versions";
+  keep("Suspended");
+  EXPECT_EQ(marker_of(path()), marker) << "markers stay";
+  keep("Enabled");
+  put("1", "late");
+  keep("Suspended");
+  EXPECT_EQ(here.send("DELETE", path("late")).status, 204);
+  EXPECT_EQ(marker_of(path("late")), "") << "a suspended deletion makes none";
+  put("2");
+  EXPECT_EQ(here.send("GET", path()).status, 200);
+}
+
 TEST_F(S3Versions, AreOfOneKeyOfOneBranch) {
   const std::string version = put("1");
   engine.commit(repo, "main");

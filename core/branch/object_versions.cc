@@ -7,6 +7,7 @@
 #include "core/branch/repositories.h"
 #include "core/branch/stage.h"
 #include "core/meta/object_versions.h"
+#include "core/meta/read_leases.h"
 #include "core/meta/repository_settings.h"
 #include "core/meta/writer.h"
 
@@ -167,6 +168,18 @@ std::optional<ObjectVersion> find_version(Engine& engine, const RepositoryName& 
   return out;
 }
 
+std::optional<VersionId> marker_shown(Engine& engine, const RepositoryName& repository,
+                                      const BranchName& branch, const Key& key) {
+  const auto seen = engine.read_leases.lookup(repository, branch, key);
+  if (!seen || engine.settings.versioning(seen->repository, seen->branch.settings_version) ==
+                   Versioning::kOff) {
+    return std::nullopt;
+  }
+  const Rows newest = engine.versions.newest(seen->branch.id, key, 1);
+  if (newest.empty() || newest[0].entry || visible_entry(engine, *seen, key)) return std::nullopt;
+  return newest[0].version;
+}
+
 std::optional<ObjectVersion> remove_version(Engine& engine, const RepositoryName& repository,
                                             const BranchName& branch, const Key& key,
                                             const std::optional<VersionId>& id,
@@ -183,10 +196,8 @@ std::optional<ObjectVersion> remove_version(Engine& engine, const RepositoryName
       return ObjectVersion{.path = key.str(), .id = {}, .entry = Entry{}, .latest = true};
     }
     Removal removal(engine, seen, key, id);
-    if (!condition.none()) {
-      check_condition(condition, removal.removed ? removal.removed->entry : std::nullopt);
-    }
     if (!removal.removed) return std::nullopt;
+    if (!condition.none()) check_condition(condition, removal.removed->entry);
     switch (removal.run()) {
       case meta::Staging::StageOutcome::kDone:
         return std::move(removal.removed);

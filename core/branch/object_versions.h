@@ -40,11 +40,16 @@ std::optional<ObjectVersion> find_version(Engine& engine, const RepositoryName& 
                                           const BranchName& branch, const Key& key,
                                           const std::optional<VersionId>& id);
 
+/// The delete marker that the branch shows at the key; nullopt: it shows an object or nothing, or
+/// versions were never kept. For reads alone.
+std::optional<VersionId> marker_shown(Engine& engine, const RepositoryName& repository,
+                                      const BranchName& branch, const Key& key);
+
 /// Removes a version; when the branch shows it, stages the version before it in the same
 /// transaction, or the deletion of the key. Returns what was removed; nullopt: there was no such
-/// version. The condition is on the version that is removed. Where versions were never kept the
-/// null version is what the branch holds. Commits keep what they hold. Throws as delete_object,
-/// conflict (reason "too_many_attempts").
+/// version. The condition is on the version that is removed, and a delete marker is no object.
+/// Where versions were never kept the null version is what the branch holds. Commits keep what they
+/// hold. Throws as delete_object, conflict (reason "too_many_attempts").
 std::optional<ObjectVersion> remove_version(Engine& engine, const RepositoryName& repository,
                                             const BranchName& branch, const Key& key,
                                             const std::optional<VersionId>& id,

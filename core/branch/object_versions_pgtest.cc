@@ -234,6 +234,7 @@ TEST_F(ObjectVersions, ARemovalComparesItsCondition) {
   Condition other;
   other.if_match = {"ffff"};
   EXPECT_THROW(remove_version(*engine, repo, kMain, Key("a"), second, false, other), Error);
+  EXPECT_FALSE(remove_version(*engine, repo, kMain, Key("b"), second, false, other));
   EXPECT_EQ(listed(), "a=2! a=1");
   EXPECT_EQ(at("a", first), "1");
 }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 
+#include "core/base/reasons.h"
 #include "core/branch/hook_files.h"
 #include "core/branch/object_versions.h"
 #include "core/branch/repositories.h"
@@ -199,15 +200,25 @@ DeletionOutcome delete_at(branch::Engine& engine, const Location& location,
       return {};
     }
     const Key key = require_key(engine, location);
-    if (!version_id || version_id->empty()) {
-      const auto made = objects::delete_object(engine, location.repository, branch, key,
-                                               terms_of(location), condition);
-      return made ? DeletionOutcome{true, to_text(*made)} : DeletionOutcome{};
+    const bool names_version = version_id && !version_id->empty();
+    try {
+      if (!names_version) {
+        const auto made = objects::delete_object(engine, location.repository, branch, key,
+                                                 terms_of(location), condition);
+        return made ? DeletionOutcome{true, to_text(*made)} : DeletionOutcome{};
+      }
+      const auto removed =
+          branch::remove_version(engine, location.repository, branch, key,
+                                 parse_version_id(*version_id), terms_of(location), condition);
+      return {removed && !removed->entry, *version_id};
+    } catch (const Error& error) {
+      if (error.reason() != reason::kNoObjectToMatch) throw;
+      // Source: S3 answers as if it had deleted what is not there, but a delete marker is there and
+      // has no ETag.
+      const bool wants_etag = condition.if_present || !condition.if_match.empty();
+      if (names_version || (wants_etag && find_marker(engine, location, key))) refuse_condition();
+      return {};
     }
-    const auto removed =
-        branch::remove_version(engine, location.repository, branch, key,
-                               parse_version_id(*version_id), terms_of(location), condition);
-    return {removed && !removed->entry, *version_id};
   });
 }
 

@@ -127,11 +127,6 @@ void check_overrides(const HeaderOverrides& overrides) {
   }
 }
 
-[[noreturn]] void refuse_condition() {
-  throw Refusal(failure::kPreconditionFailed,
-                "At least one of the pre-conditions you specified did not hold");
-}
-
 http::Response not_modified(const Call& call, const Entry& entry) {
   http::Response response;
   response.status = 304;

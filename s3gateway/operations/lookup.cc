@@ -9,11 +9,25 @@
 namespace tarn::s3 {
 namespace {
 
-[[noreturn]] void refuse_no_key(const Location& location) {
+[[noreturn]] void refuse_no_key(const Location& location, http::Headers headers = {}) {
   throw Refusal(failure::kNoSuchKey, "The specified key does not exist.",
-                {{"Key", location.rooted ? location.path
-                                         : str_cat(location.ref, location.has_path ? "/" : "",
-                                                   location.path)}});
+                {{"Key", location.rooted
+                             ? location.path
+                             : str_cat(location.ref, location.has_path ? "/" : "", location.path)}},
+                std::move(headers));
+}
+
+http::Headers marker_headers(std::string_view version_id) {
+  http::Headers headers;
+  headers.add("x-amz-delete-marker", "true");
+  add_version_header(headers, version_id);
+  return headers;
+}
+
+/// The refusal of a key that was looked for and not found.
+[[noreturn]] void refuse_absent(branch::Engine& engine, const Location& location, const Key& key) {
+  const auto marker = find_marker(engine, location, key);
+  refuse_no_key(location, marker ? marker_headers(to_text(*marker)) : http::Headers{});
 }
 
 /// Over S3, text that does not parse as a ref is the first segment of a key that does not exist.
@@ -59,13 +73,10 @@ VersionedObject require_version(branch::Engine& engine, const Location& location
   auto found = branch::find_version(engine, location.repository, BranchName(location.ref), key, id);
   if (!found) refuse_no_version(location, text);
   if (!found->entry) {
-    http::Headers headers;
-    headers.add("x-amz-delete-marker", "true");
-    add_version_header(headers, text);
     throw Refusal(failure::kMethodNotAllowed,
                   "The specified method is not allowed against this resource: the version is a "
                   "delete marker.",
-                  {{"Key", location.path}, {"VersionId", text}}, std::move(headers));
+                  {{"Key", location.path}, {"VersionId", text}}, marker_headers(text));
   }
   VersionedObject out;
   out.repository = repository;
@@ -138,7 +149,7 @@ VersionedObject require_object(branch::Engine& engine, const Location& location,
     return require_version(engine, location, std::nullopt);
   }
   if (!found && location.rooted) require_existing(engine, {location.repository, location.ref});
-  if (!found) refuse_no_key(location);
+  if (!found) refuse_absent(engine, location, key);
   if (found->commit) return {*found, to_text(*found->commit)};
   if (found->versioning == Versioning::kOff) return {*std::move(found), ""};
   for (int look = 0; look < kLooksMax; ++look) {
@@ -146,11 +157,17 @@ VersionedObject require_object(branch::Engine& engine, const Location& location,
     if (version) return {*std::move(found), to_text(*version)};
     // Either the null version, or one that was written in the meantime.
     auto again = find_at(engine, location.repository, location.ref, key);
-    if (!again) refuse_no_key(location);
+    if (!again) refuse_absent(engine, location, key);
     if (again->entry == found->entry) return {*std::move(found), std::string(kNullVersion)};
     found = std::move(again);
   }
   return {*std::move(found), ""};  // rather none than a wrong one
+}
+
+std::optional<VersionId> find_marker(branch::Engine& engine, const Location& location,
+                                     const Key& key) {
+  if (!is_branch_name(location.ref) || parse_commit_id(location.ref)) return std::nullopt;
+  return branch::marker_shown(engine, location.repository, BranchName(location.ref), key);
 }
 
 std::vector<objects::UploadedPart> object_parts(branch::Engine& engine, const Entry& entry) {

@@ -40,10 +40,15 @@ struct VersionedObject : objects::FoundObject {
 
 /// The object at a location, or its version `version_id`: absent and "" mean the state of the ref,
 /// a full commit id the path at that commit, another id that version. "null" is the branch's state
-/// if versions were never kept, else the null version. Throws NoSuchKey, NoSuchVersion,
+/// if versions were never kept, else the null version. Throws NoSuchKey (with the headers of a
+/// delete marker), NoSuchVersion,
 /// MethodNotAllowed (a delete marker), InvalidArgument (an invalid version id), NoSuchBucket.
 VersionedObject require_object(branch::Engine& engine, const Location& location,
                                const std::optional<std::string>& version_id);
+
+/// The delete marker that a location shows; nullopt: none.
+std::optional<VersionId> find_marker(branch::Engine& engine, const Location& location,
+                                     const Key& key);
 
 /// The parts that an object was uploaded in: as objects::parts_of, plus the single part of a
 /// one-part multipart upload, which is recognised by its ETag because it has no list. Empty for an

@@ -105,10 +105,7 @@ http::Response run(Call& call, const AbortMultipartUpload& endpoint) {
   const objects::MultipartUpload upload =
       open_upload(call, locate(call, endpoint.bucket, endpoint.key), endpoint.upload_id);
   const auto created = time_condition(call.request.headers, kIfInitiatedTime);
-  if (created && to_seconds(*created) != to_seconds(upload.created)) {
-    throw Refusal(failure::kPreconditionFailed,
-                  "At least one of the pre-conditions you specified did not hold");
-  }
+  if (created && to_seconds(*created) != to_seconds(upload.created)) refuse_condition();
   objects::abort_multipart(call.engine(), upload);
   return no_content();
 }

@@ -82,6 +82,11 @@ ReadConditions copy_source_conditions(const http::Headers& headers) {
           headers.get("x-amz-copy-source-if-unmodified-since")};
 }
 
+void refuse_condition() {
+  throw Refusal(failure::kPreconditionFailed,
+                "At least one of the pre-conditions you specified did not hold");
+}
+
 bool etag_listed(std::string_view list, std::string_view etag) {
   if (trimmed(list) == kAny) return true;
   while (const auto listed = next_etag(list)) {

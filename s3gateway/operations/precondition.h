@@ -28,6 +28,9 @@ ReadConditions read_conditions(const http::Headers& headers);
 /// The x-amz-copy-source-if-* headers.
 ReadConditions copy_source_conditions(const http::Headers& headers);
 
+/// Throws PreconditionFailed.
+[[noreturn]] void refuse_condition();
+
 enum class ReadVerdict { kProceed, kNotModified, kFailed };
 
 /// Evaluates If-Match, or without it If-Unmodified-Since, then If-None-Match, or without it

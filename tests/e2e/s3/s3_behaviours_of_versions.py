@@ -128,6 +128,9 @@ def removing(b):
     b.commit()
     marker = b.call("delete_object")["VersionId"]
     assert b.fails("get_object") == (404, "NoSuchKey")
+    for method in ["GET", "HEAD"]:
+        headers = b.raw(method).headers
+        assert (headers["x-amz-delete-marker"], headers["x-amz-version-id"]) == ("true", marker)
     removed = b.call("delete_object", VersionId=marker)
     assert (removed["DeleteMarker"], removed["VersionId"]) == (True, marker)
     assert b.read() == b"3"

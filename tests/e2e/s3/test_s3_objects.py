@@ -182,6 +182,9 @@ def test_conditional_deletes(s3, repo):
     assert [one["Key"] for one in delete_many(**true)["Deleted"]] == ["main/a"]
     s3.put_object(Bucket=repo, Key="main/a", Body=b"four")
     s3.delete_object(Bucket=repo, Key="main/a", IfMatchSize=4)
+    for name, value in true.items():
+        s3.delete_object(Bucket=repo, Key="main/a", **{names[name]: value})
+        assert [one["Key"] for one in delete_many(**{name: value})["Deleted"]] == ["main/a"], "nothing is there"
     with pytest.raises(ClientError) as error:
         s3.get_object(Bucket=repo, Key="main/a")
     assert failure(error) == (404, "NoSuchKey")
