@@ -508,16 +508,22 @@ TEST_F(LifecycleRights, RuleNeedsPermissionForItsActionsOnEverythingItMatches) {
       statement(Effect::kAllow, {"fs:UpdateRepository", "fs:ReadRepository"}, where)};
   const std::string bob = "bob" + name;
   const auth::NewKey key = user(bob, change);
-  EXPECT_EQ(set(key, "logs/", expire), 403);
-  EXPECT_EQ(set(key, "logs/", abort), 403);
+  const std::string noncurrent =
+      "<NoncurrentVersionExpiration><NoncurrentDays>1</NoncurrentDays>"
+      "</NoncurrentVersionExpiration>";
+  for (const std::string& action : {expire, noncurrent, abort}) {
+    EXPECT_EQ(set(key, "logs/", action), 403) << action;
+  }
   testing::Statements more = change;
   more.push_back(statement(Effect::kAllow, {"fs:DeleteObject"}, where + "/object/logs/*"));
   allow(bob, more);
   EXPECT_EQ(set(key, "logs/", abort), 403);
-  EXPECT_EQ(set(key, "", expire), 403);
-  EXPECT_EQ(set(key, "log", expire), 403);
-  EXPECT_EQ(set(key, "logs/old/", expire), 200);
-  EXPECT_EQ(set(key, "logs/", expire), 200);
+  for (const std::string& action : {expire, noncurrent}) {
+    EXPECT_EQ(set(key, "", action), 403) << action;
+    EXPECT_EQ(set(key, "log", action), 403) << action;
+    EXPECT_EQ(set(key, "logs/old/", action), 200) << action;
+    EXPECT_EQ(set(key, "logs/", action), 200) << action;
+  }
   more.push_back(statement(Effect::kDeny, {"fs:DeleteObject"}, where + "/object/logs/kept/*"));
   allow(bob, more);
   EXPECT_EQ(set(key, "logs/", expire), 403);

@@ -180,6 +180,13 @@ std::optional<VersionId> marker_shown(Engine& engine, const RepositoryName& repo
   return newest[0].version;
 }
 
+bool remove_noncurrent(Engine& engine, const meta::BranchLookup& seen, const Key& key,
+                       const std::optional<VersionId>& id) {
+  Removal removal(engine, seen, key, id);
+  return removal.removed && !removal.removed->latest &&
+         removal.run() == meta::Staging::StageOutcome::kDone;
+}
+
 std::optional<ObjectVersion> remove_version(Engine& engine, const RepositoryName& repository,
                                             const BranchName& branch, const Key& key,
                                             const std::optional<VersionId>& id,

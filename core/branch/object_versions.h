@@ -11,6 +11,10 @@
 #include "core/model/object_version.h"
 #include "core/model/repository.h"
 
+namespace tarn::meta {
+struct BranchLookup;
+}
+
 namespace tarn::branch {
 
 /// Throw not_found (the repository); the second also permission_denied (read-only).
@@ -44,6 +48,11 @@ std::optional<ObjectVersion> find_version(Engine& engine, const RepositoryName& 
 /// versions were never kept. For reads alone.
 std::optional<VersionId> marker_shown(Engine& engine, const RepositoryName& repository,
                                       const BranchName& branch, const Key& key);
+
+/// Removes a version below the one that the branch shows, as read with `seen` and under its
+/// settings. false, and nothing was done: it is gone or shown, or something has changed.
+bool remove_noncurrent(Engine& engine, const meta::BranchLookup& seen, const Key& key,
+                       const std::optional<VersionId>& id);
 
 /// Removes a version; when the branch shows it, stages the version before it in the same
 /// transaction, or the deletion of the key. Returns what was removed; nullopt: there was no such

@@ -52,6 +52,8 @@ LifecycleRule rule_from(WireReader& in) {
     out.expire_date = from_millis(unzigzag(*millis));
   }
   out.abort_days = days_from(in);
+  out.noncurrent_days = days_from(in);
+  out.noncurrent_newer = days_from(in);
   return out;
 }
 
@@ -87,6 +89,21 @@ std::optional<Expiry> expiry_of(const LifecycleRules& rules, std::string_view ke
   return out;
 }
 
+bool removes_noncurrent(const LifecycleRules& rules, const NoncurrentVersion& version,
+                        Instant now) {
+  return std::any_of(rules.begin(), rules.end(), [&](const LifecycleRule& rule) {
+    if (!rule.enabled || !rule.noncurrent_days ||
+        version.newer < rule.noncurrent_newer.value_or(0)) {
+      return false;
+    }
+    // A delete marker has neither size nor tags.
+    const bool of_bytes = !rule.tags.empty() || rule.larger_than || rule.smaller_than;
+    const bool takes = version.entry ? rule.takes(version.key, *version.entry)
+                                     : !of_bytes && starts_with(version.key, rule.prefix);
+    return takes && after_days(version.since, *rule.noncurrent_days) <= now;
+  });
+}
+
 std::optional<Instant> abortion_of(const LifecycleRules& rules, std::string_view key,
                                    Instant created) {
   std::optional<Instant> out;
@@ -118,6 +135,8 @@ std::string encode_lifecycle(const LifecycleRules& rules) {
     put_optional(
         out, rule.expire_date ? std::optional(zigzag(to_millis(*rule.expire_date))) : std::nullopt);
     put_optional(out, rule.abort_days);
+    put_optional(out, rule.noncurrent_days);
+    put_optional(out, rule.noncurrent_newer);
   }
   return out;
 }

@@ -1,4 +1,5 @@
-// Lifecycle rules of a bucket: when objects are deleted and incomplete uploads aborted.
+// Lifecycle rules of a bucket: when objects and their versions are deleted, and incomplete uploads
+// aborted.
 #pragma once
 
 #include <cstdint>
@@ -26,9 +27,13 @@ struct LifecycleRule {
   std::optional<uint64_t> smaller_than;  ///< bytes
   std::optional<uint32_t> expire_days;   ///< after the object's time
   std::optional<Instant> expire_date;
-  std::optional<uint32_t> abort_days;  ///< after the upload began
+  std::optional<uint32_t> abort_days;        ///< after the upload began
+  std::optional<uint32_t> noncurrent_days;   ///< after a newer version was written
+  std::optional<uint32_t> noncurrent_newer;  ///< so many newest noncurrent versions are kept
 
   bool expires() const { return expire_days || expire_date; }
+  /// Whether it deletes objects or versions.
+  bool deletes() const { return expires() || noncurrent_days; }
   /// Whether the filter takes an object; `key` is its key in the bucket.
   bool takes(std::string_view key, const Entry& entry) const;
   bool operator==(const LifecycleRule&) const = default;
@@ -47,6 +52,16 @@ struct Expiry {
 /// nullopt: no rule takes the object.
 std::optional<Expiry> expiry_of(const LifecycleRules& rules, std::string_view key,
                                 const Entry& entry);
+/// A version of a key that the branch does not show.
+struct NoncurrentVersion {
+  std::string_view key;
+  const std::optional<Entry>& entry;  ///< absent: a delete marker
+  Instant since{};                    ///< when it ceased to be the current one
+  uint32_t newer = 0;                 ///< noncurrent versions of the key that are newer
+};
+/// Whether an enabled rule removes the version by now.
+bool removes_noncurrent(const LifecycleRules& rules, const NoncurrentVersion& version, Instant now);
+
 /// When an upload for the key that began at `created` is aborted; nullopt: never.
 std::optional<Instant> abortion_of(const LifecycleRules& rules, std::string_view key,
                                    Instant created);

@@ -70,6 +70,34 @@ TEST(Lifecycle, EveryPartOfAFilterMustFit) {
   EXPECT_FALSE(rule.takes("logs/x", object(time, 5)));
 }
 
+TEST(Lifecycle, NoncurrentVersionsGoByTheirTimeAndNumber) {
+  LifecycleRule rule = rule_of_days(1);
+  rule.expire_days.reset();
+  rule.prefix = "logs/";
+  rule.noncurrent_days = 2;
+  const auto removes = [&](std::string_view key, std::string_view now, uint32_t newer,
+                           const std::optional<Entry>& entry) {
+    return removes_noncurrent({rule}, {key, entry, at("2026-01-01T10:00:00Z"), newer}, at(now));
+  };
+  const Entry old = object("2020-01-01T00:00:00Z");
+  EXPECT_FALSE(removes("logs/a", "2026-01-03T23:59:59Z", 0, old)) << "the version's own age";
+  EXPECT_TRUE(removes("logs/a", "2026-01-04T00:00:00Z", 0, old));
+  EXPECT_TRUE(removes("logs/a", "2026-01-04T00:00:00Z", 0, std::nullopt)) << "a delete marker";
+  EXPECT_FALSE(removes("other", "2026-01-04T00:00:00Z", 0, old));
+  EXPECT_FALSE(removes("other", "2026-01-04T00:00:00Z", 0, std::nullopt));
+  rule.noncurrent_newer = 2;
+  EXPECT_FALSE(removes("logs/a", "2026-01-04T00:00:00Z", 1, old));
+  EXPECT_TRUE(removes("logs/a", "2026-01-04T00:00:00Z", 2, old));
+  rule.larger_than = 5;
+  EXPECT_FALSE(removes("logs/a", "2026-01-04T00:00:00Z", 2, old));
+  EXPECT_FALSE(removes("logs/a", "2026-01-04T00:00:00Z", 2, std::nullopt));
+  rule.larger_than.reset();
+  rule.enabled = false;
+  EXPECT_FALSE(removes("logs/a", "2026-01-04T00:00:00Z", 2, old));
+  EXPECT_FALSE(rule.expires()) << "no rule about current objects";
+  EXPECT_TRUE(rule.deletes());
+}
+
 TEST(Lifecycle, UploadsAreAbortedByTheirKeyAndAge) {
   LifecycleRule rule;
   rule.enabled = true;

@@ -6,6 +6,7 @@
 #include "core/base/log.h"
 #include "core/base/reasons.h"
 #include "core/base/str_cat.h"
+#include "core/branch/object_versions.h"
 #include "core/branch/protection.h"
 #include "core/branch/repositories.h"
 #include "core/branch/stage.h"
@@ -16,6 +17,7 @@
 #include "core/objects/lifecycle_scans.h"
 #include "core/objects/objects.h"
 #include "core/objects/uploads.h"
+#include "core/objects/version_listing.h"
 
 namespace tarn::objects {
 namespace {
@@ -55,11 +57,16 @@ std::string upload_root(const Repository& repository) {
              : std::string();
 }
 
-/// The common prefix of all keys that the rules may expire.
-std::string common_prefix(const LifecycleRules& rules) {
+using Acts = bool (*)(const LifecycleRule&);
+
+bool expires(const LifecycleRule& rule) { return rule.expires(); }
+bool ends_noncurrent(const LifecycleRule& rule) { return rule.noncurrent_days.has_value(); }
+
+/// The common prefix of all keys on which the rules may act so.
+std::string common_prefix(const LifecycleRules& rules, Acts acts) {
   std::optional<std::string> out;
   for (const LifecycleRule& rule : rules) {
-    if (!rule.enabled || !rule.expires()) continue;
+    if (!rule.enabled || !acts(rule)) continue;
     const std::string prefix = rule.prefix.value_or("");
     if (!out) {
       out = prefix;
@@ -71,7 +78,7 @@ std::string common_prefix(const LifecycleRules& rules) {
   return out.value_or("");
 }
 
-bool any_enabled(const LifecycleRules& rules, bool (*acts)(const LifecycleRule&)) {
+bool any_enabled(const LifecycleRules& rules, Acts acts) {
   return std::any_of(rules.begin(), rules.end(),
                      [&](const LifecycleRule& rule) { return rule.enabled && acts(rule); });
 }
@@ -97,19 +104,24 @@ void abort_uploads(Turn& turn, uint32_t uploads_max) {
   }
 }
 
-/// Deletes the object if it is still the listed one.
-void delete_expired(Turn& turn, const Key& key, const Entry& listed) {
-  const auto seen =
-      turn.engine.staging.lookup(turn.repository.name, turn.repository.default_branch, key);
+/// The state of a key under the rules of the turn, for a change.
+meta::BranchLookup look_up(const Turn& turn, const Key& key) {
+  auto seen = turn.engine.staging.lookup(turn.repository.name, turn.repository.default_branch, key);
   if (!seen || seen->repository != turn.repository.id ||
       seen->branch.settings_version != turn.settings_version) {
     throw RulesChanged{};
   }
   branch::check_branch_action(turn.engine, turn.repository.id, seen->branch, BranchAction::kStage);
-  if (branch::visible_entry(turn.engine, *seen, key) != listed) return;
+  return *std::move(seen);
+}
+
+/// Deletes the object if it is still the listed one.
+void delete_expired(Turn& turn, const Key& key, const Entry& listed) {
+  const meta::BranchLookup seen = look_up(turn, key);
+  if (branch::visible_entry(turn.engine, seen, key) != listed) return;
   // Any other outcome means that it was written, or a setting changed, since the check. If versions
   // are kept, this makes a delete marker, and the object remains as a version.
-  if (branch::stage_over(turn.engine, *seen, key, std::nullopt).outcome ==
+  if (branch::stage_over(turn.engine, seen, key, std::nullopt).outcome ==
       meta::Staging::StageOutcome::kDone) {
     ++turn.deleted;
   }
@@ -120,7 +132,7 @@ void delete_expired(Turn& turn, const Key& key, const Entry& listed) {
 std::optional<std::string> delete_objects_behind(Turn& turn, std::string position,
                                                  uint32_t objects_max) {
   ListOptions options;
-  options.prefix = common_prefix(turn.rules);
+  options.prefix = common_prefix(turn.rules, expires);
   options.after = std::move(position);
   options.limit = std::min(kPage, objects_max);
   for (uint32_t seen = 0; seen < objects_max; seen += options.limit) {
@@ -140,6 +152,65 @@ std::optional<std::string> delete_objects_behind(Turn& turn, std::string positio
   return options.after;
 }
 
+/// Removes noncurrent versions of keys after `position`, as delete_objects_behind. A turn ends
+/// between two keys, since how long a version is noncurrent is told by the ones before it.
+std::optional<std::string> remove_versions_behind(Turn& turn, std::string position,
+                                                  uint32_t versions_max) {
+  VersionListOptions options;
+  options.prefix = common_prefix(turn.rules, ends_noncurrent);
+  options.after.path = position;
+  std::string key;                 // of the last version
+  std::optional<VersionId> first;  // of the key: it comes again when a page began at a removed one
+  std::optional<Instant> since;    // when the next version of the key ceased to be the current one
+  uint32_t newer = 0;
+  uint32_t seen = 0;
+  bool at_first_key = true;
+  uint64_t deleted = turn.deleted;  // before the key
+  // A key that takes longer than a turn is left before its end.
+  const auto resume = [&] { return at_first_key && turn.deleted == deleted ? key : position; };
+  while (true) {
+    const VersionPage page =
+        list_versions(turn.engine, turn.repository.name, turn.repository.default_branch, options);
+    for (const VersionItem& item : page.items) {
+      const branch::ObjectVersion& version = *item.version;
+      ++seen;
+      const bool same_key = item.path == key;
+      if (!same_key || version.latest || version.id == first) {
+        if (!same_key && !key.empty()) {
+          if (seen > versions_max || turn.over()) return key;
+          position = key;
+          at_first_key = false;
+        }
+        if (!same_key) deleted = turn.deleted;
+        key = item.path;
+        first = version.id;
+        newer = 0;
+        since = version.id ? std::optional(version.created) : std::nullopt;
+        continue;
+      }
+      // The time of the null version is that of its object, wherever that came from.
+      const auto ceased = since ? std::optional(std::max(*since, version.created)) : std::nullopt;
+      if (version.id) since = version.created;
+      const uint32_t before = newer++;
+      if (!ceased || key.starts_with(kActionFilesPrefix) ||
+          !removes_noncurrent(turn.rules, {key, version.entry, *ceased, before}, turn.now)) {
+        continue;
+      }
+      const Key at(key);
+      if (branch::remove_noncurrent(turn.engine, look_up(turn, at), at, version.id)) {
+        ++turn.deleted;
+      }
+      if (turn.over()) return resume();
+    }
+    if (!page.has_more) return std::nullopt;
+    options.after = page.next;
+    if (turn.over()) return resume();
+  }
+}
+
+/// Where a scan is after the objects: behind a key of their versions.
+constexpr char kVersionsMark = '\0';
+
 /// Runs one turn. Returns the position of the next one; nullopt at the end of the scan.
 std::optional<std::string> look(Turn& turn, const std::string& position,
                                 const LifecycleLimits& limits) {
@@ -150,11 +221,19 @@ std::optional<std::string> look(Turn& turn, const std::string& position,
     if (turn.stop.stop_requested()) return position;
   }
   if (turn.repository.bucket_kind != BucketKind::kRooted ||
-      !any_enabled(turn.rules, [](const LifecycleRule& rule) { return rule.expires(); })) {
+      !any_enabled(turn.rules, [](const LifecycleRule& rule) { return rule.deletes(); })) {
     return std::nullopt;
   }
   branch::check_writable(turn.engine, turn.repository, /*force=*/false);
-  return delete_objects_behind(turn, position, limits.objects_max);
+  const bool in_versions = position.starts_with(kVersionsMark);
+  if (!in_versions && any_enabled(turn.rules, expires)) {
+    if (auto next = delete_objects_behind(turn, position, limits.objects_max)) return next;
+  }
+  if (!any_enabled(turn.rules, ends_noncurrent)) return std::nullopt;
+  auto next =
+      remove_versions_behind(turn, in_versions ? position.substr(1) : "", limits.objects_max);
+  if (next) next->insert(0, 1, kVersionsMark);
+  return next;
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include "core/base/str_cat.h"
 #include "core/branch/object_versions.h"
 #include "core/branch/settings.h"
 #include "core/branch/stage.h"
@@ -206,6 +207,136 @@ TEST_F(Lifecycle, OtherServersContinueAfterAStop) {
   EXPECT_EQ(keys(), "");
 }
 
+/// Rules for versions that a branch does not show any more.
+class NoncurrentVersions : public Lifecycle {
+ protected:
+  NoncurrentVersions() { branch::set_versioning(*engine, repo, Versioning::kEnabled); }
+
+  static LifecycleRule rule(uint32_t days, std::optional<uint32_t> newer = {}) {
+    LifecycleRule out;
+    out.id = "noncurrent";
+    out.enabled = true;
+    out.noncurrent_days = days;
+    out.noncurrent_newer = newer;
+    return out;
+  }
+  /// As if all versions had been written so long ago.
+  void age_versions(int64_t days) {
+    engine.pool.run(
+        {"test_age_versions", "UPDATE object_versions SET created_ms = created_ms - $1"},
+        {days * 86'400'000}, db::Pool::Retry::kWrite);
+  }
+  void erase(const std::string& key) {
+    delete_object(*engine, repo, BranchName("main"), Key(key), false);
+  }
+  /// "a=3! a=2 a=-": of every version in order its size, the shown one and delete markers marked.
+  std::string versions() {
+    std::string out;
+    for (const VersionItem& item : list_versions(*engine, repo, BranchName("main"), {}).items) {
+      const auto& version = *item.version;
+      out += str_cat(out.empty() ? "" : " ", item.path, "=",
+                     version.entry ? std::to_string(version.entry->size_bytes) : "-",
+                     version.latest ? "!" : "");
+    }
+    return out;
+  }
+};
+
+TEST_F(NoncurrentVersions, AreRemovedByTheTimeOfTheirSuccessor) {
+  engine.put(repo, "main", "a", "1");
+  engine.put(repo, "main", "b", "1");
+  age_versions(10);
+  engine.put(repo, "main", "a", "22");
+  age_versions(5);
+  engine.put(repo, "main", "a", "333");
+  engine.commit(repo, "main");
+  const std::string all = "a=3! a=2 a=1 b=1!";
+  EXPECT_EQ(versions(), all);
+  set({rule(6)});
+  scan();
+  EXPECT_EQ(versions(), all) << "old, but current until five days ago";
+  set({rule(3)});
+  scan();
+  EXPECT_EQ(versions(), "a=3! a=2 b=1!") << "the second one has ceased to be current just now";
+  EXPECT_EQ(engine.read(repo, "main", "a"), "333");
+  EXPECT_EQ(engine.keys(repo, "main"), "a b");
+  age_versions(10);
+  set({rule(3)});
+  scan();
+  EXPECT_EQ(versions(), "a=3! b=1!") << "what the branch shows stays";
+}
+
+TEST_F(NoncurrentVersions, NewestOnesAreKept) {
+  for (const char* text : {"1", "22", "333", "4444", "55555"}) {
+    engine.put(repo, "main", "a", text);
+  }
+  erase("a");
+  age_versions(10);
+  set({rule(1, 2)});
+  scan();
+  EXPECT_EQ(versions(), "a=-! a=5 a=4") << "behind a delete marker";
+  EXPECT_EQ(keys(), "");
+  engine.put(repo, "main", "a", "666666");
+  age_versions(10);
+  set({rule(1)});
+  scan();
+  EXPECT_EQ(versions(), "a=6!") << "a marker that is not current goes, too";
+}
+
+TEST_F(NoncurrentVersions, TimeOfTheNullVersionDecidesNothing) {
+  branch::set_versioning(*engine, repo, Versioning::kSuspended);
+  engine.put(repo, "main", "a", "1");
+  age("a", std::chrono::hours(24 * 100));
+  branch::set_versioning(*engine, repo, Versioning::kEnabled);
+  engine.put(repo, "main", "a", "22");
+  set({rule(3)});
+  scan();
+  EXPECT_EQ(versions(), "a=2! a=1") << "its object is old, but it was current until now";
+  age_versions(10);
+  branch::set_versioning(*engine, repo, Versioning::kSuspended);
+  engine.put(repo, "main", "a", "333");
+  age("a", std::chrono::hours(24 * 100));
+  set({rule(3)});
+  scan();
+  EXPECT_EQ(versions(), "a=3! a=2") << "below one whose time is unknown";
+  branch::set_versioning(*engine, repo, Versioning::kEnabled);
+  engine.put(repo, "main", "a", "4444");
+  set({rule(3)});
+  scan();
+  EXPECT_EQ(versions(), "a=4! a=3 a=2") << "not current since the newest at the earliest";
+}
+
+TEST_F(NoncurrentVersions, TurnsEndBetweenKeysAndMakeProgress) {
+  for (int i = 0; i < 5; ++i) {
+    for (const char* key : {"a", "b", "c"}) engine.put(repo, "main", key, std::string(i + 1, 'x'));
+  }
+  age_versions(10);
+  set({rule(1, 2), dated("never", kPast)});
+  EXPECT_GE(scan(engine, {.objects_max = 1}), 3);
+  const std::string kept = "a=5! a=4 a=3 b=5! b=4 b=3 c=5! c=4 c=3";
+  EXPECT_EQ(versions(), kept);
+  for (const char* key : {"a", "b", "c"}) engine.put(repo, "main", key, "666666");
+  age_versions(10);
+  set({rule(1, 2)});
+  scan(engine, {.time_max = std::chrono::seconds(0)});
+  EXPECT_EQ(versions(), "a=6! a=5 a=4 b=6! b=5 b=4 c=6! c=5 c=4");
+}
+
+TEST_F(NoncurrentVersions, OtherBranchesAndFilesOfHooksStay) {
+  engine.put(repo, "main", "_lakefs_actions/a.yaml", "name: a");
+  engine.put(repo, "main", "_lakefs_actions/a.yaml", "name: b");
+  engine.put(repo, "main", "x", "1");
+  engine.commit(repo, "main");
+  engine.branch(repo, "other", "main");
+  engine.put(repo, "other", "x", "22");
+  engine.put(repo, "other", "x", "333");
+  age_versions(10);
+  set({rule(1)});
+  scan();
+  EXPECT_EQ(versions(), "_lakefs_actions/a.yaml=7! _lakefs_actions/a.yaml=7 x=1!");
+  EXPECT_EQ(list_versions(*engine, repo, BranchName("other"), {.prefix = "x"}).items.size(), 3U);
+}
+
 /// A second server, stopped in the middle of its turn by what happens on the first.
 class LifecycleRaces : public Lifecycle {
  protected:
@@ -256,6 +387,27 @@ TEST_F(LifecycleRaces, RemovedRulesDeleteNothing) {
   scan(slow);
   EXPECT_EQ(faults.unreached(), 0u);
   EXPECT_EQ(uploads(repo), "main/u");
+}
+
+TEST_F(LifecycleRaces, RemovedRulesRemoveNoVersions) {
+  branch::set_versioning(*engine, repo, Versioning::kEnabled);
+  LifecycleRule rule = dated("", kPast);
+  rule.expire_date.reset();
+  rule.noncurrent_days = 1;
+  for (const char* text : {"1", "2"}) engine.put(repo, "main", "a", text);
+  engine.pool.run(
+      {"test_age_versions", "UPDATE object_versions SET created_ms = created_ms - 864000000"}, {},
+      db::Pool::Retry::kWrite);
+  for (const char* moment : {"staging_lookup_key", "object_versions_remove_under_settings"}) {
+    set({rule});
+    faults.at_then_go_on({moment}, [&] { set({}); });
+    scan(slow);
+    EXPECT_EQ(faults.unreached(), 0u) << moment;
+    EXPECT_EQ(list_versions(*engine, repo, BranchName("main"), {}).items.size(), 2U) << moment;
+  }
+  set({rule});
+  scan(slow);
+  EXPECT_EQ(list_versions(*engine, repo, BranchName("main"), {}).items.size(), 1U);
 }
 
 TEST_F(LifecycleRaces, RepositoryThatTakesTheNameKeepsItsObjects) {

@@ -6,7 +6,7 @@ CREATE TABLE lifecycle_scans (
   repo_id       integer PRIMARY KEY,
   -- No two sets of rules have one number, so a scan under older rules changes nothing here.
   version       bigint NOT NULL DEFAULT nextval('lifecycle_versions'),
-  position      bytea NOT NULL DEFAULT '',          -- the key behind which the scan goes on; '' = all of them, and uploads
+  position      bytea NOT NULL DEFAULT '',          -- the key behind which the scan goes on, of versions after a zero; '' = all of them, and uploads
   due_at        timestamptz NOT NULL DEFAULT clock_timestamp(),
   claimed_until timestamptz
 );

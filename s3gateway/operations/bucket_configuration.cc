@@ -153,7 +153,7 @@ void require_actions(Call& call, const BucketName& bucket, const LifecycleRule& 
     return;
   }
   const std::string below = auth::object_arn(repository, bucket.ref, rule.prefix.value_or(""));
-  if (rule.expires()) {
+  if (rule.deletes()) {
     auth::require_permission_below(call.caller, auth::Action::kDeleteObject, below, peer);
   }
   if (rule.abort_days) {
@@ -181,10 +181,12 @@ http::Response run(Call& call, const PutBucketLifecycleConfiguration& endpoint) 
   const BucketName bucket = require_bucket(call, endpoint.bucket);
   const Repository repository = require_whole(call, bucket);
   for (const LifecycleRule& rule : rules) {
-    if (rule.expires() && !bucket.rooted()) {
-      throw Refusal(failure::kNotImplemented,
-                    "The lifecycle action Expiration is implemented for buckets that CreateBucket "
-                    "made with s3.create_bucket: rooted, whose objects are those of one branch.");
+    if (rule.deletes() && !bucket.rooted()) {
+      throw Refusal(
+          failure::kNotImplemented,
+          "The lifecycle actions Expiration and NoncurrentVersionExpiration are implemented for "
+          "buckets that CreateBucket made with s3.create_bucket: rooted, whose objects are those "
+          "of one branch.");
     }
     require_actions(call, bucket, rule);
   }

@@ -16,7 +16,8 @@
 namespace tarn::s3::xml {
 namespace {
 
-constexpr size_t kIdBytes = 12;  ///< random part of a generated rule id
+constexpr uint32_t kNewerVersionsMax = 100;  ///< source: S3's limit
+constexpr size_t kIdBytes = 12;              ///< random part of a generated rule id
 constexpr uint64_t kDaysMax = std::numeric_limits<int32_t>::max();
 /// S3's largest object: 50 TiB.
 constexpr uint64_t kSizeMax = 50ULL << 40;
@@ -147,8 +148,27 @@ void parse_abortion(Reader& in, LifecycleRule& rule) {
     in.fail("has an AbortIncompleteMultipartUpload without DaysAfterInitiation");
 }
 
+void parse_noncurrent(Reader& in, LifecycleRule& rule) {
+  constexpr std::string_view kAction = "NoncurrentVersionExpiration";
+  if (rule.noncurrent_days) in.fail("has two NoncurrentVersionExpiration actions in a Rule");
+  while (const auto child = in.next_child()) {
+    if (*child == "NoncurrentDays" && !rule.noncurrent_days) {
+      rule.noncurrent_days = days_from(in, *child, kAction);
+    } else if (*child == "NewerNoncurrentVersions" && !rule.noncurrent_newer) {
+      rule.noncurrent_newer = days_from(in, *child, kAction);
+      if (*rule.noncurrent_newer > kNewerVersionsMax) {
+        refuse_argument(str_cat("'NewerNoncurrentVersions' for ", kAction,
+                                " action must not be above ", kNewerVersionsMax));
+      }
+    } else {
+      in.fail("has an unknown element in NoncurrentVersionExpiration");
+    }
+  }
+  if (!rule.noncurrent_days) in.fail("has a NoncurrentVersionExpiration without NoncurrentDays");
+}
+
 void check_rule(const LifecycleRule& rule) {
-  if (!rule.expires() && !rule.abort_days) {
+  if (!rule.deletes() && !rule.abort_days) {
     refuse_request("At least one action needs to be specified in a rule");
   }
   if (rule.prefix && rule.prefix->size() > kKeyBytesMax) {
@@ -183,8 +203,9 @@ LifecycleRule parse_rule(Reader& in) {
       parse_expiration(in, rule);
     } else if (*child == "AbortIncompleteMultipartUpload") {
       parse_abortion(in, rule);
-    } else if (*child == "Transition" || *child == "NoncurrentVersionExpiration" ||
-               *child == "NoncurrentVersionTransition") {
+    } else if (*child == "NoncurrentVersionExpiration") {
+      parse_noncurrent(in, rule);
+    } else if (*child == "Transition" || *child == "NoncurrentVersionTransition") {
       refuse_unsupported(str_cat("the lifecycle action ", *child));
     } else {
       in.fail("has an unknown element in a Rule");
@@ -248,6 +269,14 @@ void write_rule(Writer& out, const LifecycleRule& rule) {
     out.close("Filter");
   }
   out.element("Status", rule.enabled ? "Enabled" : "Disabled");
+  if (rule.noncurrent_days) {
+    out.open("NoncurrentVersionExpiration");
+    out.element("NoncurrentDays", uint64_t{*rule.noncurrent_days});
+    if (rule.noncurrent_newer) {
+      out.element("NewerNoncurrentVersions", uint64_t{*rule.noncurrent_newer});
+    }
+    out.close("NoncurrentVersionExpiration");
+  }
   if (rule.abort_days) {
     out.open("AbortIncompleteMultipartUpload");
     out.element("DaysAfterInitiation", uint64_t{*rule.abort_days});

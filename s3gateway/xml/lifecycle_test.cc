@@ -47,9 +47,13 @@ TEST(Lifecycle, RoundTrips) {
       "<AbortIncompleteMultipartUpload><DaysAfterInitiation>7</DaysAfterInitiation>"
       "</AbortIncompleteMultipartUpload></Rule>"
       "<Rule><Expiration><Days>1</Days></Expiration><ID>d</ID><Filter></Filter>"
-      "<Status>Enabled</Status></Rule>";
+      "<Status>Enabled</Status></Rule>"
+      "<Rule><ID>e</ID><Filter></Filter><Status>Enabled</Status><NoncurrentVersionExpiration>"
+      "<NoncurrentDays>30</NoncurrentDays><NewerNoncurrentVersions>2</NewerNoncurrentVersions>"
+      "</NoncurrentVersionExpiration></Rule>";
   const LifecycleRules parsed = parse_lifecycle(with_rules(rules));
-  ASSERT_EQ(parsed.size(), 4u);
+  ASSERT_EQ(parsed.size(), 5u);
+  EXPECT_EQ(parsed[4].noncurrent_days, 30u);
   EXPECT_EQ(parsed[1].tags.at("k"), "v & w");
   EXPECT_EQ(decode_lifecycle(encode_lifecycle(parsed)), parsed);
   const std::string shown = lifecycle_to_xml(parsed);
@@ -133,9 +137,28 @@ TEST(Lifecycle, RefusesInvalidRules) {
             "InvalidTag");
 }
 
+TEST(Lifecycle, NoncurrentVersionsNeedDays) {
+  const auto noncurrent = [](const std::string& inner) {
+    return code(
+        rule(str_cat("<NoncurrentVersionExpiration>", inner, "</NoncurrentVersionExpiration>")));
+  };
+  const std::string days = "<NoncurrentDays>1</NoncurrentDays>";
+  EXPECT_EQ(noncurrent(days), "taken");
+  for (const char* other : {"0", "101", "-1"}) {
+    EXPECT_EQ(
+        noncurrent(str_cat(days, "<NewerNoncurrentVersions>", other, "</NewerNoncurrentVersions>")),
+        "InvalidArgument");
+  }
+  EXPECT_EQ(noncurrent("<NoncurrentDays>0</NoncurrentDays>"), "InvalidArgument");
+  for (const std::string& malformed : {std::string(), days + days, days + "<Other>1</Other>",
+                                       std::string("<NewerNoncurrentVersions>1"
+                                                   "</NewerNoncurrentVersions>")}) {
+    EXPECT_EQ(noncurrent(malformed), "MalformedXML") << malformed;
+  }
+}
+
 TEST(Lifecycle, NamesTheActionsThatAreNotServed) {
-  for (const char* action :
-       {"Transition", "NoncurrentVersionExpiration", "NoncurrentVersionTransition"}) {
+  for (const char* action : {"Transition", "NoncurrentVersionTransition"}) {
     const std::string text = outcome(rule(str_cat(kDays, '<', action, "/>")));
     EXPECT_EQ(text, str_cat("NotImplemented: This server does not implement the lifecycle action ",
                             action, '.'));
