@@ -18,6 +18,7 @@
 #include "core/sigv4/verify.h"
 #include "s3gateway/operations/access_control.h"
 #include "s3gateway/operations/authorise.h"
+#include "s3gateway/operations/bucket_cors.h"
 #include "s3gateway/operations/call.h"
 #include "s3gateway/operations/operations.h"
 #include "s3gateway/probe.h"
@@ -207,12 +208,24 @@ http::Response failed(const http::Request& request, const std::exception& error,
   return response;
 }
 
+/// Only pages of other origins send an Origin, so other requests do not wait for the bucket's
+/// rules.
+void add_cors(const S3Context& context, const http::Request& request, http::Headers& response) {
+  if (!request.headers.find("origin")) {
+    return add_cors_headers(context.options.cors, request, response);
+  }
+  try {
+    add_cors_headers(cors_rules(context, request), request, response);
+  } catch (const std::exception& error) {
+    log::warn("cors_rules_unknown", {{"error", error.what()}});
+  }
+}
+
 void add_common_headers(const S3Context& context, const http::Request& request,
                         http::Response& response) {
   response.headers.add("x-amz-request-id", request.id);
   response.headers.add("x-amz-id-2", host_id());
   response.headers.add("x-amz-bucket-region", context.options.region);
-  add_cors_headers(context.options.cors, request, response.headers);
 }
 
 void finish(const S3Context& context, const http::Request& request, http::Response& response,
@@ -235,6 +248,8 @@ http::Response refused(const S3Context& context, const http::Request& request,
                        const Refusal& refusal) {
   http::AccessRecord record{.api = "s3", .operation = kUnparsed};
   http::Response response = failed(request, refusal, record);
+  // This runs where nothing may wait, so the bucket's own rules are not asked for.
+  add_cors_headers(context.options.cors, request, response.headers);
   finish(context, request, response, record);
   return response;
 }
@@ -271,6 +286,7 @@ http::Response handle(const S3Context& context, http::Request& request) {
   } catch (const std::exception& error) {
     response = failed(request, error, record);
   }
+  add_cors(context, request, response.headers);
   finish(context, request, response, record);
   return response;
 }

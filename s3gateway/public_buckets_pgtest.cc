@@ -1,5 +1,5 @@
 // Buckets that everybody may read: attacks on what is not for everybody. Rights to set lifecycle
-// rules.
+// rules, and the CORS rules of buckets.
 #include <memory>
 #include <string>
 
@@ -567,6 +567,117 @@ TEST_F(LifecycleRights, TheBucketOfOneRefHasNoRules) {
   expect(here.send(&ann, "PUT", at("?lifecycle"), {}, rules), 200);
   expect(here.send(&ann, "GET", at(".main?lifecycle")), 404, "NoSuchLifecycleConfiguration");
   expect(here.send(nullptr, "GET", at("?lifecycle")), 403, "AccessDenied");
+}
+
+/// CORS rules over S3, of every kind of bucket; the server itself allows one origin.
+class BucketCors : public PublicBuckets {
+ protected:
+  static S3Options with_cors() {
+    S3Options out = options();
+    out.cors = {{.allowed_origins = {"https://server.test"},
+                 .allowed_methods = {"GET"},
+                 .allowed_headers = {"*"},
+                 .max_age = std::chrono::minutes{10}}};
+    return out;
+  }
+  static std::string document(const std::string& origin, const std::string& method = "PUT") {
+    return str_cat("<CORSConfiguration><CORSRule><AllowedOrigin>", origin,
+                   "</AllowedOrigin><AllowedMethod>", method,
+                   "</AllowedMethod><AllowedHeader>x-amz-*</AllowedHeader><ExposeHeader>ETag"
+                   "</ExposeHeader></CORSRule></CORSConfiguration>");
+  }
+  /// The status of a preflight.
+  int ask(PublicServer& server, const std::string& target, const std::string& origin,
+          const std::string& method, const std::string& headers = "x-amz-date") {
+    return server
+        .send(nullptr, "OPTIONS", target,
+              {{"Origin", origin},
+               {"Access-Control-Request-Method", method},
+               {"Access-Control-Request-Headers", headers}})
+        .status;
+  }
+  std::string allowed(PublicServer& server, const std::string& target, const std::string& origin) {
+    return std::string(server.send(&ann, "PUT", target, {{"Origin", origin}}, "x")
+                           .headers.get("Access-Control-Allow-Origin"));
+  }
+
+  PublicServer one{shared_url(), engine.store, clock, with_cors()};
+  PublicServer two{shared_url(), engine.store, clock, with_cors()};
+};
+
+TEST_F(BucketCors, RulesOfABucketApplyOnEveryServerInPlaceOfTheServers) {
+  const std::string plain = "/" + repo.str();
+  const std::vector<std::pair<std::string, std::string>> places = {
+      {at(), at("/b")},
+      {at(), at(".main/b")},
+      {plain, plain + "/main/b"},
+      {plain + ".main", plain + ".main/b"}};
+  for (const auto& [bucket, key] : places) {
+    expect(one.send(&ann, "GET", bucket + "?cors"), 404, "NoSuchCORSConfiguration");
+    EXPECT_EQ(ask(two, key, "https://server.test", "GET"), 200);
+    EXPECT_EQ(ask(two, key, "https://page.test", "PUT"), 403);
+    EXPECT_EQ(allowed(two, key, "https://page.test"), "");
+    expect(one.send(&ann, "PUT", bucket + "?cors", {}, document("https://page.test")), 200);
+    const http::Response shown = two.send(&ann, "GET", bucket + "?cors");
+    expect(shown, 200);
+    EXPECT_NE(shown.body.find("<AllowedOrigin>https://page.test<"), std::string::npos);
+    EXPECT_EQ(ask(two, key, "https://page.test", "PUT"), 200);
+    EXPECT_EQ(ask(two, bucket, "https://page.test", "PUT"), 200);
+    EXPECT_EQ(ask(two, key, "https://page.test", "GET"), 403);
+    EXPECT_EQ(ask(two, key, "https://page.test", "PUT", "authorization"), 403);
+    EXPECT_EQ(ask(two, key, "https://server.test", "GET"), 403) << "the bucket's rules win";
+    EXPECT_EQ(allowed(two, key, "https://page.test"), "https://page.test");
+    EXPECT_EQ(allowed(two, key, "https://other.test"), "");
+    expect(two.send(&ann, "DELETE", bucket + "?cors"), 204);
+    expect(two.send(&ann, "DELETE", bucket + "?cors"), 204);
+    EXPECT_EQ(ask(one, key, "https://server.test", "GET"), 200);
+    EXPECT_EQ(ask(one, key, "https://page.test", "PUT"), 403);
+  }
+  EXPECT_EQ(ask(here, at("/b"), "https://page.test", "PUT"), 403) << "off everywhere";
+}
+
+TEST_F(BucketCors, AnswersAndErrorsOfBucketsHaveTheHeaders) {
+  expect(one.send(&ann, "PUT", at("?cors"), {}, document("https://*.test", "GET")), 200);
+  for (const std::string& target : {at("/a"), at("/absent"), at("?list-type=2"), at("/a?acl")}) {
+    const http::Response answer = one.send(&ann, "GET", target, {{"Origin", "https://a.test"}});
+    EXPECT_EQ(answer.headers.get("Access-Control-Allow-Origin"), "https://a.test") << target;
+    EXPECT_EQ(answer.headers.get("Access-Control-Expose-Headers"), "ETag") << target;
+    EXPECT_EQ(answer.headers.get("Vary"), "Origin") << target;
+  }
+  EXPECT_EQ(one.send(nullptr, "GET", at("/a"), {{"Origin", "https://a.test"}})
+                .headers.get("Access-Control-Allow-Origin"),
+            "https://a.test");
+  // A bucket that is not there has those of the server.
+  for (const char* target : {"/absent-bucket/a", "/", "/Not_A_Bucket/a", "/lake/%ff"}) {
+    EXPECT_EQ(ask(one, target, "https://server.test", "GET"), 200) << target;
+    EXPECT_EQ(ask(one, target, "https://a.test", "GET"), 403) << target;
+  }
+}
+
+TEST_F(BucketCors, ChangingRulesNeedsPermissionAndAWritableRepository) {
+  using Effect = auth::Statement::Effect;
+  const std::string where = "arn:lakefs:fs:::repository/" + name;
+  const std::string bob = "bob" + name;
+  const auth::NewKey key = user(bob, {statement(Effect::kAllow, {"fs:ReadRepository"}, where)});
+  const std::string rules = document("*");
+  expect(one.send(&key, "GET", at("?cors")), 404, "NoSuchCORSConfiguration");
+  expect(one.send(&key, "PUT", at("?cors"), {}, rules), 403, "AccessDenied");
+  expect(one.send(&key, "DELETE", at("?cors")), 403, "AccessDenied");
+  allow(bob, {statement(Effect::kAllow, {"fs:UpdateRepository"}, where)});
+  expect(one.send(&key, "PUT", at("?cors"), {}, rules), 200);
+  expect(one.send(&key, "GET", at("?cors")), 403, "AccessDenied");
+  expect(one.send(&key, "PUT", at("?cors"), {}, "<CORSConfiguration/>"), 400, "MalformedXML");
+  expect(one.send(&key, "PUT", at("?cors"), {}, rules + std::string(65'536, ' ')), 400,
+         "EntityTooLarge");
+  expect(one.send(&ann, "PUT", "/absent-bucket?cors", {}, rules), 404, "NoSuchBucket");
+  expect(one.send(&ann, "PUT", at(".absent?cors"), {}, rules), 404, "NoSuchBucket");
+  EXPECT_EQ(ask(two, at("/a"), "https://any.test", "PUT"), 200) << "what was refused did nothing";
+  const std::string frozen = fresh_name();
+  branch::create_repository(*engine, {.name = RepositoryName(frozen),
+                                      .storage_namespace = "local://" + frozen,
+                                      .read_only = true});
+  expect(one.send(&ann, "PUT", "/" + frozen + "?cors", {}, rules), 403, "AccessDenied");
+  expect(one.send(&ann, "DELETE", "/" + frozen + "?cors"), 403, "AccessDenied");
 }
 
 }  // namespace

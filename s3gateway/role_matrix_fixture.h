@@ -96,6 +96,11 @@ inline std::map<std::string_view, Row> served_rows() {
        "<AbortIncompleteMultipartUpload><DaysAfterInitiation>1</DaysAfterInitiation>"
        "</AbortIncompleteMultipartUpload></Rule></LifecycleConfiguration>"},
       {"DeleteBucketLifecycle", "DELETE", bucket + "?lifecycle", change},
+      {"GetBucketCors", "GET", bucket + "?cors", look},
+      {"PutBucketCors", "PUT", bucket + "?cors", change,
+       "<CORSConfiguration><CORSRule><AllowedOrigin>*</AllowedOrigin><AllowedMethod>GET"
+       "</AllowedMethod></CORSRule></CORSConfiguration>"},
+      {"DeleteBucketCors", "DELETE", bucket + "?cors", change},
       {"ListObjects", "GET", bucket + "?prefix=topic/", list},
       {"ListObjectsV2", "GET", bucket + "?list-type=2&prefix=topic/", list},
       {"ListObjectVersions", "GET", bucket + "?versions&prefix=topic/", list},

@@ -166,6 +166,15 @@ objects::ReadCheck read_check_of(const Config& config) {
                                               : objects::ReadCheck::kAll;
 }
 
+s3::CorsRules cors_rules_of(const Config& config) {
+  if (config.s3_cors_allowed_origins.empty()) return {};
+  return {{.allowed_origins = config.s3_cors_allowed_origins,
+           .allowed_methods = config.s3_cors_allowed_methods,
+           .allowed_headers = config.s3_cors_allowed_headers,
+           .exposed_headers = config.s3_cors_exposed_headers,
+           .max_age = config.s3_cors_max_age}};
+}
+
 s3::S3Options s3_options(const Config& config) {
   return {.region = config.s3_region,
           .hosts = config.s3_hosts,
@@ -176,11 +185,7 @@ s3::S3Options s3_options(const Config& config) {
           .bucket_namespace = config.s3_bucket_namespace,
           .anonymous_user = config.s3_anonymous,
           .public_buckets = config.s3_public_buckets,
-          .cors = {.allowed_origins = config.s3_cors_allowed_origins,
-                   .allowed_methods = config.s3_cors_allowed_methods,
-                   .allowed_headers = config.s3_cors_allowed_headers,
-                   .exposed_headers = config.s3_cors_exposed_headers,
-                   .max_age = config.s3_cors_max_age}};
+          .cors = cors_rules_of(config)};
 }
 
 /// The configured host and the port that it became. A socket of the service manager may have no

@@ -16,6 +16,12 @@ BucketSettings settings_of(const Body& body) {
   return body ? decode_bucket_settings(*body) : BucketSettings{};
 }
 
+void update(Engine& engine, const Repository& repository, SettingKind kind,
+            const meta::RepositorySettings::Change& change) {
+  if (engine.settings.update(repository.id, kind, change)) return;
+  throw Error(ErrorCode::kNotFound, reason::kRepositoryNotFound, "repository not found");
+}
+
 }  // namespace
 
 BucketSettings get_bucket_settings(Engine& engine, const Repository& repository) {
@@ -25,13 +31,22 @@ BucketSettings get_bucket_settings(Engine& engine, const Repository& repository)
 void change_bucket_settings(Engine& engine, const Repository& repository, bool force,
                             const std::function<void(BucketSettings&)>& change) {
   check_writable(engine, repository, force);
-  const bool done =
-      engine.settings.update(repository.id, SettingKind::kBucket, [&](const Body& present) {
-        BucketSettings settings = settings_of(present);
-        change(settings);
-        return settings == BucketSettings{} ? std::nullopt : Body(encode_bucket_settings(settings));
-      });
-  if (!done) throw Error(ErrorCode::kNotFound, reason::kRepositoryNotFound, "repository not found");
+  update(engine, repository, SettingKind::kBucket, [&](const Body& present) {
+    BucketSettings settings = settings_of(present);
+    change(settings);
+    return settings == BucketSettings{} ? std::nullopt : Body(encode_bucket_settings(settings));
+  });
+}
+
+std::optional<std::string> find_cors(Engine& engine, const RepositoryName& repository) {
+  const std::optional<Repository> found = engine.repositories.find(repository);
+  return found ? engine.settings.find(found->id, SettingKind::kCors) : std::nullopt;
+}
+
+void set_cors(Engine& engine, const Repository& repository,
+              const std::optional<std::string>& document) {
+  check_writable(engine, repository, /*force=*/false);
+  update(engine, repository, SettingKind::kCors, [&](const Body&) { return document; });
 }
 
 std::optional<RepositoryId> public_repository(Engine& engine, const RepositoryName& repository,

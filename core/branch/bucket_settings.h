@@ -20,6 +20,12 @@ BucketSettings get_bucket_settings(Engine& engine, const Repository& repository)
 void change_bucket_settings(Engine& engine, const Repository& repository, bool force,
                             const std::function<void(BucketSettings&)>& change);
 
+/// The CORS rules as the document that set_cors was given; nullopt: none, or no such repository.
+std::optional<std::string> find_cors(Engine& engine, const RepositoryName& repository);
+/// nullopt removes the rules. Throws permission_denied in a read-only repository.
+void set_cors(Engine& engine, const Repository& repository,
+              const std::optional<std::string>& document);
+
 /// The repository, when its bare name is a bucket whose keys are paths of `branch` and whose access
 /// control list lets everybody read. nullopt otherwise, also when it does not exist. An id is never
 /// given twice: the same answer before and after a read proves that the read was of this

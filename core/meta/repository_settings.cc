@@ -56,6 +56,8 @@ std::string_view text_of(SettingKind kind) {
       return "lifecycle";
     case SettingKind::kBranchCleanup:
       return "branch_cleanup";
+    case SettingKind::kCors:
+      return "cors";
   }
   check_failed("SettingKind", __FILE__, __LINE__);
 }

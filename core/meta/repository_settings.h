@@ -28,6 +28,7 @@ enum class SettingKind {
   kBucket,
   kLifecycle,
   kBranchCleanup,
+  kCors,
 };
 
 /// Safe from any thread.

@@ -31,7 +31,6 @@ struct NotConfigured {
 constexpr std::array kNotConfigured{
     NotConfigured{"GetBucketPolicy", "NoSuchBucketPolicy", "bucket policy"},
     NotConfigured{"GetBucketPolicyStatus", "NoSuchBucketPolicy", "bucket policy"},
-    NotConfigured{"GetBucketCors", "NoSuchCORSConfiguration", "CORS configuration"},
     NotConfigured{"GetBucketEncryption", "ServerSideEncryptionConfigurationNotFoundError",
                   "server side encryption configuration"},
     NotConfigured{"GetBucketWebsite", "NoSuchWebsiteConfiguration", "website configuration"},
@@ -55,10 +54,6 @@ constexpr std::array kEmpty{
 constexpr int kNotFoundStatus = 404;
 
 }  // namespace
-
-http::Response run(Call& call, const CorsPreflight&) {
-  return answer_preflight(call.context.options.cors, call.request.headers);
-}
 
 http::Response run(Call& call, const GetBucketConfiguration& endpoint) {
   require_existing(call.engine(), require_bucket(call, endpoint.bucket));

@@ -31,7 +31,7 @@ struct S3Options {
   std::string bucket_namespace;  ///< storage namespaces of such repositories lie below it
   std::string anonymous_user{};  ///< whom unsigned requests act as; "" = they are refused
   bool public_buckets = false;  ///< whether unsigned requests may read buckets that are public-read
-  CorsOptions cors{};
+  CorsRules cors{};             ///< for buckets without rules of their own; empty = CORS is off
   std::string owner_id = "tarn";  ///< owner of every bucket and object, as S3 shows it
   std::string owner_name = "tarn";
 };

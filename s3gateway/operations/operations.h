@@ -29,6 +29,9 @@ http::Response run(Call& call, const DeleteBucketOwnershipControls& endpoint);
 http::Response run(Call& call, const GetBucketLifecycleConfiguration& endpoint);
 http::Response run(Call& call, const PutBucketLifecycleConfiguration& endpoint);
 http::Response run(Call& call, const DeleteBucketLifecycle& endpoint);
+http::Response run(Call& call, const GetBucketCors& endpoint);
+http::Response run(Call& call, const PutBucketCors& endpoint);
+http::Response run(Call& call, const DeleteBucketCors& endpoint);
 
 http::Response run(Call& call, const ListObjects& endpoint);
 http::Response run(Call& call, const ListObjectsV2& endpoint);

@@ -29,8 +29,8 @@ bool matches_any(const std::vector<std::string>& patterns, std::string_view text
                      [&](const std::string& pattern) { return matches(pattern, text); });
 }
 
-bool takes_every_origin(const CorsOptions& options) {
-  const auto& origins = options.allowed_origins;
+bool takes_every_origin(const CorsRule& rule) {
+  const auto& origins = rule.allowed_origins;
   return std::find(origins.begin(), origins.end(), "*") != origins.end();
 }
 
@@ -38,36 +38,42 @@ bool takes_every_origin(const CorsOptions& options) {
   throw Refusal(failure::kAccessForbidden, str_cat("CORSResponse: ", why));
 }
 
-/// The requested header names, all of which must be allowed. They are echoed, so they must be
-/// tokens.
-std::string allowed_request_headers(const CorsOptions& options, std::string_view requested) {
+/// The requested header names. They are echoed, so they must be tokens.
+std::vector<std::string> requested_headers(std::string_view requested) {
   std::vector<std::string> names;
   while (!requested.empty()) {
     const size_t comma = std::min(requested.find(','), requested.size());
     const std::string_view name = trimmed(requested.substr(0, comma));
     requested.remove_prefix(std::min(comma + 1, requested.size()));
     if (name.empty()) continue;
-    if (names.size() == kRequestedHeadersMax || !is_token(name) ||
-        !matches_any(options.allowed_headers, name)) {
-      forbid("A header in Access-Control-Request-Headers is not allowed.");
+    if (names.size() == kRequestedHeadersMax || !is_token(name)) {
+      forbid("Access-Control-Request-Headers has too many names, or one that is none.");
     }
     names.emplace_back(name);
   }
-  return joined(names, ", ");
+  return names;
 }
 
 /// Adds the response headers that let the origin read the response.
-void add_origin(const CorsOptions& options, std::string_view origin, http::Headers& out) {
-  out.add("Access-Control-Allow-Origin", takes_every_origin(options) ? "*" : std::string(origin));
-  if (!options.exposed_headers.empty()) {
-    out.add("Access-Control-Expose-Headers", joined(options.exposed_headers, ", "));
+void add_origin(const CorsRule& rule, std::string_view origin, http::Headers& out) {
+  out.add("Access-Control-Allow-Origin", takes_every_origin(rule) ? "*" : std::string(origin));
+  if (!rule.exposed_headers.empty()) {
+    out.add("Access-Control-Expose-Headers", joined(rule.exposed_headers, ", "));
   }
 }
 
-bool is_allowed(const CorsOptions& options, std::string_view origin, std::string_view method) {
-  return matches_any(options.allowed_origins, origin) &&
-         std::find(options.allowed_methods.begin(), options.allowed_methods.end(), method) !=
-             options.allowed_methods.end();
+/// The rule that decides; nullptr: none fits.
+const CorsRule* find_rule(const CorsRules& rules, std::string_view origin, std::string_view method,
+                          const std::vector<std::string>& headers) {
+  const auto at = std::find_if(rules.begin(), rules.end(), [&](const CorsRule& rule) {
+    return matches_any(rule.allowed_origins, origin) &&
+           std::find(rule.allowed_methods.begin(), rule.allowed_methods.end(), method) !=
+               rule.allowed_methods.end() &&
+           std::all_of(headers.begin(), headers.end(), [&](const std::string& name) {
+             return matches_any(rule.allowed_headers, name);
+           });
+  });
+  return at == rules.end() ? nullptr : &*at;
 }
 
 }  // namespace
@@ -98,7 +104,7 @@ std::optional<std::string> check_cors_header(std::string_view header, bool wildc
                   : "must be the name of a header";
 }
 
-http::Response answer_preflight(const CorsOptions& options, const http::Headers& request) {
+http::Response answer_preflight(const CorsRules& rules, const http::Headers& request) {
   const std::string* origin = request.find("origin");
   const std::string* method = request.find("access-control-request-method");
   if (!origin || !method) {
@@ -106,34 +112,40 @@ http::Response answer_preflight(const CorsOptions& options, const http::Headers&
                   "Insufficient information. Origin and Access-Control-Request-Method request "
                   "headers needed.");
   }
-  if (options.allowed_origins.empty()) {
-    forbid("CORS is not enabled on this server. Its s3.cors.allowed_origins names no origin.");
+  if (rules.empty()) {
+    forbid(
+        "CORS is not enabled for this bucket. Put rules with PutBucketCors, or let the operator "
+        "set s3.cors.allowed_origins.");
   }
-  if (!is_allowed(options, *origin, *method)) {
-    forbid("This CORS request is not allowed: the origin or the method is not.");
+  const std::vector<std::string> headers =
+      requested_headers(request.get("access-control-request-headers"));
+  const CorsRule* rule = find_rule(rules, *origin, *method, headers);
+  if (!rule) {
+    forbid("This CORS request is not allowed: no rule has the origin, the method and the headers.");
   }
   http::Response response;
-  const std::string headers =
-      allowed_request_headers(options, request.get("access-control-request-headers"));
-  add_origin(options, *origin, response.headers);
-  response.headers.add("Access-Control-Allow-Methods", joined(options.allowed_methods, ", "));
-  if (!headers.empty()) response.headers.add("Access-Control-Allow-Headers", headers);
-  const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(options.max_age).count();
-  response.headers.add("Access-Control-Max-Age", std::to_string(seconds));
+  add_origin(*rule, *origin, response.headers);
+  response.headers.add("Access-Control-Allow-Methods", joined(rule->allowed_methods, ", "));
+  if (!headers.empty()) {
+    response.headers.add("Access-Control-Allow-Headers", joined(headers, ", "));
+  }
+  if (rule->max_age) {
+    const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(*rule->max_age).count();
+    response.headers.add("Access-Control-Max-Age", std::to_string(seconds));
+  }
   response.headers.add("Vary",
                        "Origin, Access-Control-Request-Headers, Access-Control-Request-Method");
   return response;
 }
 
-void add_cors_headers(const CorsOptions& options, const http::Request& request,
+void add_cors_headers(const CorsRules& rules, const http::Request& request,
                       http::Headers& response) {
-  if (options.allowed_origins.empty() || request.method == "OPTIONS") return;
+  if (rules.empty() || request.method == "OPTIONS") return;
   // Caches must not serve one origin the response for another.
-  if (!takes_every_origin(options)) response.add("Vary", "Origin");
+  if (!std::all_of(rules.begin(), rules.end(), takes_every_origin)) response.add("Vary", "Origin");
   const std::string* origin = request.headers.find("origin");
-  if (origin && is_allowed(options, *origin, request.method)) {
-    add_origin(options, *origin, response);
-  }
+  const CorsRule* rule = origin ? find_rule(rules, *origin, request.method, {}) : nullptr;
+  if (rule) add_origin(*rule, *origin, response);
 }
 
 }  // namespace tarn::s3

@@ -7,12 +7,12 @@
 namespace tarn::s3 {
 namespace {
 
-CorsOptions options() {
-  return {.allowed_origins = {"https://app.test", "https://*.lake.test", "http://localhost:*"},
-          .allowed_methods = {"GET", "PUT"},
-          .allowed_headers = {"content-type", "x-amz-*"},
-          .exposed_headers = {"ETag", "x-amz-request-id"},
-          .max_age = std::chrono::minutes{10}};
+CorsRules options() {
+  return {{.allowed_origins = {"https://app.test", "https://*.lake.test", "http://localhost:*"},
+           .allowed_methods = {"GET", "PUT"},
+           .allowed_headers = {"content-type", "x-amz-*"},
+           .exposed_headers = {"ETag", "x-amz-request-id"},
+           .max_age = std::chrono::minutes{10}}};
 }
 
 http::Headers preflight(std::string origin, std::string method = "PUT", std::string headers = "") {
@@ -24,7 +24,7 @@ http::Headers preflight(std::string origin, std::string method = "PUT", std::str
 }
 
 /// The code of the refusal, or "".
-std::string refused_preflight(const CorsOptions& options, const http::Headers& request) {
+std::string refused_preflight(const CorsRules& options, const http::Headers& request) {
   try {
     answer_preflight(options, request);
     return "";
@@ -33,7 +33,7 @@ std::string refused_preflight(const CorsOptions& options, const http::Headers& r
   }
 }
 
-http::Headers answer_to(const CorsOptions& options, std::string method, std::string origin) {
+http::Headers answer_to(const CorsRules& options, std::string method, std::string origin) {
   http::Request request;
   request.method = std::move(method);
   if (!origin.empty()) request.headers.add("Origin", std::move(origin));
@@ -110,11 +110,41 @@ TEST(Cors, LetsAllowedPagesReadAnswers) {
 }
 
 TEST(Cors, StarAllowsEveryOrigin) {
-  CorsOptions all = options();
-  all.allowed_origins = {"*"};
+  CorsRules all = options();
+  all[0].allowed_origins = {"*"};
   const http::Headers answer = answer_to(all, "GET", "https://any.test");
   EXPECT_EQ(answer.get("Access-Control-Allow-Origin"), "*");
   EXPECT_EQ(answer.find("Vary"), nullptr);
+}
+
+TEST(Cors, FirstRuleThatFitsDecides) {
+  const CorsRules rules = {{.allowed_origins = {"https://app.test"},
+                            .allowed_methods = {"GET"},
+                            .allowed_headers = {"x-amz-date"},
+                            .exposed_headers = {"ETag"}},
+                           {.allowed_origins = {"*"},
+                            .allowed_methods = {"GET", "PUT"},
+                            .allowed_headers = {"*"},
+                            .max_age = std::chrono::seconds{5}}};
+  const auto answered = [&](std::string origin, std::string method, std::string headers) {
+    return answer_preflight(rules,
+                            preflight(std::move(origin), std::move(method), std::move(headers)))
+        .headers;
+  };
+  const http::Headers first = answered("https://app.test", "GET", "x-amz-date");
+  EXPECT_EQ(first.get("Access-Control-Allow-Origin"), "https://app.test");
+  EXPECT_EQ(first.find("Access-Control-Max-Age"), nullptr);
+  for (const http::Headers& second :
+       {answered("https://app.test", "PUT", "x-amz-date"), answered("https://app.test", "GET", "a"),
+        answered("https://other.test", "GET", "")}) {
+    EXPECT_EQ(second.get("Access-Control-Allow-Origin"), "*");
+    EXPECT_EQ(second.get("Access-Control-Max-Age"), "5");
+  }
+  EXPECT_EQ(refused_preflight(rules, preflight("https://app.test", "DELETE")), "AccessForbidden");
+  EXPECT_EQ(answer_to(rules, "GET", "https://app.test").get("Access-Control-Allow-Origin"),
+            "https://app.test");
+  EXPECT_EQ(answer_to(rules, "GET", "https://other.test").get("Access-Control-Allow-Origin"), "*");
+  EXPECT_EQ(answer_to(rules, "GET", "https://other.test").get("Vary"), "Origin");
 }
 
 TEST(Cors, ChecksItsConfiguration) {

@@ -123,6 +123,18 @@ struct PutBucketLifecycleConfiguration : OfBucket {
   static constexpr std::string_view kName = "PutBucketLifecycleConfiguration";
   static constexpr Action kAction = Action::kUpdateRepository;
 };
+struct GetBucketCors : OfBucket {
+  static constexpr std::string_view kName = "GetBucketCors";
+  static constexpr Action kAction = Action::kReadRepository;
+};
+struct PutBucketCors : OfBucket {
+  static constexpr std::string_view kName = "PutBucketCors";
+  static constexpr Action kAction = Action::kUpdateRepository;
+};
+struct DeleteBucketCors : OfBucket {
+  static constexpr std::string_view kName = "DeleteBucketCors";
+  static constexpr Action kAction = Action::kUpdateRepository;
+};
 struct DeleteBucketLifecycle : OfBucket {
   static constexpr std::string_view kName = "DeleteBucketLifecycle";
   static constexpr Action kAction = Action::kUpdateRepository;
@@ -332,8 +344,9 @@ using Endpoint = std::variant<
     DeleteBucketTagging, GetPublicAccessBlock, PutPublicAccessBlock, DeletePublicAccessBlock,
     GetBucketOwnershipControls, PutBucketOwnershipControls, DeleteBucketOwnershipControls,
     GetBucketLifecycleConfiguration, PutBucketLifecycleConfiguration, DeleteBucketLifecycle,
-    GetObjectAttributes, GetObjectTagging, PutObjectTagging, DeleteObjectTagging, GetObjectAcl,
-    PutObjectAcl, PostObject, CorsPreflight, Unsupported, NoSuchMethod>;
+    GetBucketCors, PutBucketCors, DeleteBucketCors, GetObjectAttributes, GetObjectTagging,
+    PutObjectTagging, DeleteObjectTagging, GetObjectAcl, PutObjectAcl, PostObject, CorsPreflight,
+    Unsupported, NoSuchMethod>;
 
 /// A query parameter that is not listed for the operation makes the request Unsupported, never the
 /// plain operation; reads ignore unknown parameters that have a value. Throws Refusal: InvalidURI,

@@ -5,6 +5,7 @@
 #include "core/base/error.h"
 #include "s3gateway/wire/errors.h"
 #include "s3gateway/xml/bucket_documents.h"
+#include "s3gateway/xml/cors.h"
 #include "s3gateway/xml/documents.h"
 #include "s3gateway/xml/lifecycle.h"
 #include "s3gateway/xml/reader.h"
@@ -46,6 +47,11 @@ void read_lifecycle(std::string_view body) {
           "rules come back as they were");
 }
 
+void read_cors(std::string_view body) {
+  const s3::CorsRules rules = xml::parse_cors(body);
+  require(xml::parse_cors(xml::cors_to_xml(rules)) == rules, "rules come back as they were");
+}
+
 void read_ownership(std::string_view body) {
   const tarn::ObjectOwnership ownership = xml::parse_ownership_controls(body);
   require(xml::parse_ownership_controls(xml::ownership_controls_to_xml(ownership)) == ownership,
@@ -68,7 +74,7 @@ void read_any(std::string_view body) {
 
 constexpr std::array kReaders = {&read_delete,    &read_complete,       &read_tagging,
                                  &read_any,       &read_access_control, &read_lifecycle,
-                                 &read_ownership, &read_public_access};
+                                 &read_ownership, &read_public_access,  &read_cors};
 
 }  // namespace
 

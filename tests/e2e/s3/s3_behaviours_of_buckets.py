@@ -97,6 +97,35 @@ def public_access_block(b):
     assert b.fails("put_object", Body=b"x", ACL="public-read") == (501, "NotImplemented")
 
 
+@behaviour("CORS rules are kept, and replace those of the server")
+def cors(b):
+    assert b.fails("get_bucket_cors", None) == (404, "NoSuchCORSConfiguration")
+    rules = [
+        {
+            "ID": "pages",
+            "AllowedOrigins": ["https://*.app.test"],
+            "AllowedMethods": ["GET", "PUT"],
+            "AllowedHeaders": ["*"],
+            "ExposeHeaders": ["ETag"],
+            "MaxAgeSeconds": 3000,
+        },
+        {"AllowedOrigins": ["*"], "AllowedMethods": ["HEAD"]},
+    ]
+    of_bucket(b, "put_bucket_cors", CORSConfiguration={"CORSRules": rules})
+    assert of_bucket(b, "get_bucket_cors")["CORSRules"] == rules
+    b.put()
+    answer = b.raw("GET", headers={"Origin": "https://a.app.test"})
+    assert answer.headers["access-control-allow-origin"] == "https://a.app.test"
+    assert "access-control-allow-origin" not in b.raw("GET", headers={"Origin": "https://other.test"}).headers
+    for bad in [{"AllowedMethods": ["PATCH"]}, {"AllowedOrigins": ["https://*.*"]}, {"ExposeHeaders": ["*"]}]:
+        wrong = {"CORSRules": [{**rules[1], **bad}]}
+        assert b.fails("put_bucket_cors", None, CORSConfiguration=wrong) == (400, "InvalidRequest")
+    assert b.fails("put_bucket_cors", None, CORSConfiguration={"CORSRules": [rules[1]] * 101}) == (400, "MalformedXML")
+    assert of_bucket(b, "get_bucket_cors")["CORSRules"] == rules
+    of_bucket(b, "delete_bucket_cors")
+    assert b.fails("get_bucket_cors", None) == (404, "NoSuchCORSConfiguration")
+
+
 @behaviour("lifecycle rules that abort uploads are kept", only="plain")
 def lifecycle(b):
     rules = [

@@ -79,7 +79,7 @@ def test_without_configured_origins_no_page_may(tarn, repo):
     assert (answer.status_code, "<Code>AccessForbidden</Code>" in answer.text) == (403, True)
     assert "Access-Control-Allow-Origin" not in answer.headers
     put = signed(tarn, "PUT", f"/{repo}?cors", body=b"<CORSConfiguration/>")
-    assert (put.status, put.code) == (501, "NotImplemented")
+    assert (put.status, put.code) == (400, "MalformedXML")
 
 
 def code_of(call, **arguments):
