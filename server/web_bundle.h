@@ -9,7 +9,7 @@ namespace tarn::server {
 /// Immutable; refers to the bytes that it was parsed from. Safe from any thread.
 class WebBundle {
  public:
-  /// One file. An encoding that the build left out is empty; `identity` is always there.
+  /// One file. An encoding that the build left out is empty; of WebAssembly only `gzip` is there.
   struct File {
     std::string_view content_type;
     std::string_view identity;

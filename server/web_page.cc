@@ -25,6 +25,12 @@ constexpr std::string_view kContentSecurityPolicy =
     "frame-src 'self' blob:; manifest-src 'self'; form-action 'self'; base-uri 'none'; "
     "object-src 'none'; frame-ancestors 'none'";
 
+/// Worker of SQL, which compiles WebAssembly; the page may not.
+constexpr std::string_view kSqlWorker = "/assets/sql_worker-";
+constexpr std::string_view kSqlWorkerPolicy =
+    "default-src 'none'; script-src 'self' 'wasm-unsafe-eval'; connect-src 'self'; "
+    "base-uri 'none'; object-src 'none'; frame-ancestors 'none'";
+
 bool is_route(std::string_view path) {
   if (path == "/" || path == "/index.html") return true;
   path.remove_prefix(std::min<size_t>(path.size(), 1));
@@ -56,7 +62,7 @@ http::Response file_response(const WebBundle::File& file, const http::Request& r
   if (!file.brotli.empty() && accepts(accepted, "br")) {
     body = file.brotli;
     response.headers.add("Content-Encoding", "br");
-  } else if (!file.gzip.empty() && accepts(accepted, "gzip")) {
+  } else if (!file.gzip.empty() && (file.identity.empty() || accepts(accepted, "gzip"))) {
     body = file.gzip;
     response.headers.add("Content-Encoding", "gzip");
   }
@@ -100,7 +106,9 @@ std::optional<http::Response> web_page(const WebBundle& bundle, const http::Requ
                                             ? "public, max-age=31536000, immutable"
                                             : "no-cache");
   // A worker has the policy of its own answer.
-  response.headers.add("Content-Security-Policy", std::string(kContentSecurityPolicy));
+  response.headers.add(
+      "Content-Security-Policy",
+      std::string(path.starts_with(kSqlWorker) ? kSqlWorkerPolicy : kContentSecurityPolicy));
   return response;
 }
 

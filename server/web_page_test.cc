@@ -18,8 +18,10 @@ WebBundle a_bundle() {
       "assets/a-1.js\ttext/javascript\tgzip\t3\n"
       "assets/a-1.js\ttext/javascript\tbr\t2\n"
       "icon.svg\timage/svg+xml\tidentity\t4\n"
+      "assets/sql_worker-1.js\ttext/javascript\tidentity\t6\n"
+      "assets/duckdb-1.wasm\tapplication/wasm\tgzip\t4\n"
       "\n"
-      "pagescriptgzpbricon");
+      "pagescriptgzpbriconworkerwasm");
 }
 
 std::optional<http::Response> get(const std::string& target, const std::string& accepted = "") {
@@ -58,6 +60,25 @@ TEST(WebPage, RunsScriptsOfTheBundleAlone) {
     EXPECT_NE(policy.find(directive), std::string::npos) << directive;
   }
   EXPECT_EQ(get("/assets/a-1.js")->headers.get("Content-Security-Policy"), policy);
+}
+
+TEST(WebPage, OnlyTheWorkerOfSqlCompilesWebAssembly) {
+  EXPECT_EQ(get("/assets/sql_worker-1.js")->headers.get("Content-Security-Policy"),
+            "default-src 'none'; script-src 'self' 'wasm-unsafe-eval'; connect-src 'self'; "
+            "base-uri 'none'; object-src 'none'; frame-ancestors 'none'");
+  for (const char* target :
+       {"/", "/r/sql_worker-1.js", "/assets/a-1.js", "/assets/duckdb-1.wasm"}) {
+    EXPECT_EQ(get(target)->headers.get("Content-Security-Policy").find("unsafe"), std::string::npos)
+        << target;
+  }
+}
+
+TEST(WebPage, WebAssemblyIsSentAsItIsStored) {
+  for (const char* accepted : {"", "gzip, br", "identity"}) {
+    const auto response = get("/assets/duckdb-1.wasm", accepted);
+    EXPECT_EQ(response->headers.get("Content-Encoding"), "gzip") << accepted;
+    EXPECT_EQ(response->body, "wasm") << accepted;
+  }
 }
 
 TEST(WebPage, AssetsAreKeptForGoodAndOtherFilesAreRevalidated) {
