@@ -9,7 +9,15 @@ const server = process.env.TARN_ENDPOINT ?? 'http://127.0.0.1:8000';
 export default defineConfig({
   plugins: [react()],
   cacheDir: `${build}/cache`,
-  resolve: { alias: { '@': fileURLToPath(new URL('./src', import.meta.url)) } },
+  resolve: {
+    alias: {
+      '@': fileURLToPath(new URL('./src', import.meta.url)),
+      // The package exports this file for Node.js alone.
+      'duckdb-blocking': fileURLToPath(
+        new URL('./node_modules/@duckdb/duckdb-wasm/dist/duckdb-browser-blocking.mjs', import.meta.url),
+      ),
+    },
+  },
   build: {
     outDir: `${build}/dist`,
     emptyOutDir: true,
@@ -19,7 +27,8 @@ export default defineConfig({
     modulePreload: { polyfill: false },
     chunkSizeWarningLimit: 2000,
   },
-  worker: { format: 'es' }, // as module workers, which load parts on demand
+  // Module workers load parts on demand. DuckDB has eval() for extensions, which the policy of its worker refuses.
+  worker: { format: 'es', rolldownOptions: { checks: { eval: false } } },
   server: {
     host: '127.0.0.1',
     strictPort: false,

@@ -31,6 +31,7 @@ LONGEST_FILES = [
     f"test_{name}.py"
     for name in (
         "waiting",
+        "sql",
         "preview",
         "whole_experiment",
         "promotion",

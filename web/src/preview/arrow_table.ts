@@ -1,4 +1,4 @@
-import { CompressionType, setCompressionCodec, tableFromIPC, Type } from '@uwdata/flechette';
+import { CompressionType, setCompressionCodec, tableFromIPC, tableToIPC, Type } from '@uwdata/flechette';
 import { decompress } from 'fzstd';
 import { decompressLz4Frame } from './lz4_frame';
 
@@ -30,10 +30,10 @@ setCompressionCodec(CompressionType.LZ4_FRAME, codec(decompressLz4Frame));
 
 const typeNames = new Map(Object.entries(Type).map(([name, id]) => [id as number, name.toLowerCase()]));
 
-/** The schema, the columns, and the first rows. */
+/** The schema and the first rows. */
 export function readArrow(content: Uint8Array<ArrayBuffer>, rowsMax: number) {
   decompressedBytesLeft = decompressedBytesMax;
-  const table = tableFromIPC(content, { useDate: true });
+  const table = tableFromIPC(content, { useDate: true, useBigInt: true });
   const names = table.schema.fields.map((field) => field.name);
   const columns = names.map((_, index) => table.getChildAt(index));
   const count = table.numRows;
@@ -42,9 +42,16 @@ export function readArrow(content: Uint8Array<ArrayBuffer>, rowsMax: number) {
   );
   return {
     names,
-    columns,
     types: table.schema.fields.map((field) => typeNames.get(field.type.typeId) ?? String(field.type.typeId)),
     rows,
     count,
   };
+}
+
+/** The same table as a stream without compression. */
+export function streamOf(content: Uint8Array<ArrayBuffer>): Uint8Array {
+  decompressedBytesLeft = decompressedBytesMax;
+  const stream = tableToIPC(tableFromIPC(content), { format: 'stream' });
+  if (!stream) throw new Error('it has no columns.');
+  return stream;
 }

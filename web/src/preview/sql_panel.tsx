@@ -1,51 +1,27 @@
-import { useEffect, useRef, useState } from 'react';
-import { objectUrl } from '@/api/client';
+import { useEffect, useState } from 'react';
 import { Button } from '@/ui/button';
 import { TextField } from '@/ui/field';
 import { bytes, counted, duration } from '@/ui/format';
 import { Progress } from '@/ui/states';
 import type { Shown } from './object_bytes';
-import type { SqlAnswer, SqlRequest } from './sql_worker';
+import type { SqlResult, SqlSource } from './sql_engine';
+import { SqlSession } from './sql_session';
 import { TableView } from './table_view';
 import styles from './preview.module.css';
 
-const secondsMax = 60;
-
-/** A query over the rows of one object, which is called "object". It runs in a worker that is ended after a minute. */
-export function SqlPanel({ shown, kind }: { shown: Shown; kind: SqlRequest['kind'] }) {
+/** Queries over the rows of one object, which is called "object". */
+export function SqlPanel({ shown, kind }: { shown: Shown; kind: SqlSource['kind'] }) {
   const [query, setQuery] = useState('SELECT * FROM object LIMIT 100');
-  const [answered, setAnswered] = useState<SqlAnswer>();
+  const [answered, setAnswered] = useState<SqlResult | { error: string }>();
   const [running, setRunning] = useState(false);
-  const stop = useRef<() => void>(() => {});
-  useEffect(() => () => stop.current(), []);
-  const end = (result: SqlAnswer) => {
-    stop.current();
-    setAnswered(result);
-    setRunning(false);
-  };
-  const run = () => {
-    if (query.trim() === '') return;
-    stop.current();
+  const [session] = useState(() => new SqlSession(shown, kind));
+  useEffect(() => () => session.stop('The panel was closed.'), [session]);
+  const run = async () => {
+    if (query.trim() === '' || running) return;
     setRunning(true);
     setAnswered(undefined);
-    const worker = new Worker(new URL('./sql_worker.ts', import.meta.url), { type: 'module' });
-    const timer = setTimeout(
-      () => end({ error: `The query was ended after ${secondsMax} seconds.` }),
-      secondsMax * 1000,
-    );
-    stop.current = () => {
-      clearTimeout(timer);
-      worker.terminate();
-    };
-    worker.onmessage = ({ data }: MessageEvent<SqlAnswer>) => end(data);
-    worker.onerror = () => end({ error: 'The query engine could not be loaded.' });
-    worker.postMessage({
-      url: objectUrl(shown.repository, shown.ref, shown.path),
-      path: shown.path,
-      size: shown.size,
-      kind,
-      query,
-    } satisfies SqlRequest);
+    setAnswered(await session.ask(query).catch((error: Error) => ({ error: error.message })));
+    setRunning(false);
   };
   return (
     <section aria-label="SQL" className={styles.sql}>
@@ -53,7 +29,7 @@ export function SqlPanel({ shown, kind }: { shown: Shown; kind: SqlRequest['kind
         className="stack-tight"
         onSubmit={(event) => {
           event.preventDefault();
-          run();
+          void run();
         }}
       >
         <TextField
@@ -66,7 +42,7 @@ export function SqlPanel({ shown, kind }: { shown: Shown; kind: SqlRequest['kind
           onKeyDown={(event) => {
             if (event.key === 'Enter' && (event.ctrlKey || event.metaKey)) {
               event.preventDefault();
-              run();
+              void run();
             }
           }}
         />
@@ -74,8 +50,8 @@ export function SqlPanel({ shown, kind }: { shown: Shown; kind: SqlRequest['kind
           <Button type="submit" kind="primary" refused={query.trim() === '' ? 'Enter a query' : undefined}>
             Run
           </Button>
-          {running && <Button onPress={() => end({ error: 'The query was stopped.' })}>Stop</Button>}
-          <span className="muted">Ctrl Enter runs it, in this browser.</span>
+          {running && <Button onPress={() => session.stop('The query was stopped.')}>Stop</Button>}
+          <span className="muted">Ctrl Enter runs it, in this browser, with DuckDB.</span>
         </div>
       </form>
       {running && <Progress label="Query">Reading…</Progress>}

@@ -4,6 +4,7 @@ import { Loaded } from '@/ui/states';
 import { useQuery } from '@tanstack/react-query';
 import { decodeText, type Shown, useBytes } from './object_bytes';
 import { Note } from './part_note';
+import { SqlPanel } from './sql_panel';
 import { TextPreview } from './text_preview';
 import styles from './preview.module.css';
 
@@ -44,16 +45,20 @@ function TreePreview({
   parse: (text: string) => Promise<unknown>;
 }) {
   const [source, setSource] = useState(false);
+  const [sql, setSql] = useState(false);
   const tooBig = shown.size > treeBytesMax;
   return (
     <>
-      {tooBig ? (
-        <Note>Too large for a tree; the text is shown in part.</Note>
-      ) : (
-        <div className={styles.bar}>
-          <Button onPress={() => setSource(!source)}>{source ? 'Show tree' : 'Show source'}</Button>
-        </div>
-      )}
+      {tooBig && <Note>Too large for a tree; the text is shown in part.</Note>}
+      <div className={styles.bar}>
+        {!tooBig && <Button onPress={() => setSource(!source)}>{source ? 'Show tree' : 'Show source'}</Button>}
+        {language === 'json' && (
+          <Button aria-expanded={sql} onPress={() => setSql(!sql)}>
+            SQL
+          </Button>
+        )}
+      </div>
+      {sql && <SqlPanel shown={shown} kind="json" />}
       {source || tooBig ? (
         <TextPreview shown={shown} language={language} />
       ) : (
