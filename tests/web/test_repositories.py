@@ -124,7 +124,8 @@ def test_the_import_wizard_shows_what_will_come_and_what_came(window, rest, tarn
     window.review("import-result")
     assert rest.paths("imported") == ["raw/images/1.png", "raw/images/2.png", "raw/labels.csv"]
     dialog.get_by_role("button", name="Show the data").click()
-    expect(page.get_by_role("link", name="raw/")).to_be_visible()
+    page.wait_for_url("**/data?path=raw/")
+    expect(page.get_by_role("link", name="labels.csv")).to_be_visible()
 
 
 def test_an_import_that_removes_objects_asks_first(window, rest, tarn):

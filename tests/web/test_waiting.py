@@ -500,7 +500,7 @@ hooks:
         hook.released.set()
     expect(dialog).to_contain_text("Imported 5 objects in commit")
     dialog.get_by_role("button", name="Show the data").click()
-    expect(page.get_by_role("link", name="raw/")).to_be_visible()
+    page.wait_for_url("**/data?path=raw/")
     assert rest.paths(name, prefix="raw/") == [f"raw/{number}.txt" for number in range(5)]
     log = [commit["message"] for commit in rest.get(f"/repositories/{name}/refs/main/commits")["results"]]
     assert log == [f"Import local://{source}/", "hooks", "Repository created"]

@@ -79,7 +79,7 @@ def whole_experiment(window, rest, source):
     dialog.get_by_role("button", name="Import", exact=True).click()
     expect(dialog).to_contain_text("Imported 40 objects")
     dialog.get_by_role("button", name="Show the data").click()
-    expect(page.get_by_role("link", name="raw/")).to_be_visible()
+    page.wait_for_url("**/data?path=raw/")
     assert len(rest.paths("digits", prefix="raw/")) == 40
 
     # Two people work on branches: one on the description, by a request.

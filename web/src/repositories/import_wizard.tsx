@@ -7,6 +7,7 @@ import { randomKey } from '@/api/idempotency';
 import { resource, useMay } from '@/api/permissions';
 import { queryClient } from '@/api/query_client';
 import { configQuery } from '@/api/session';
+import { crumbs } from '@/objects/paths';
 import { Button } from '@/ui/button';
 import { type Column, DataTable } from '@/ui/data_table';
 import { Dialog, DialogActions } from '@/ui/dialog';
@@ -117,7 +118,13 @@ export function ImportWizard({
     <Dialog title={`Import into ${repository} at ${branch}`} isOpen onClose={onClose} wide>
       <div className="stack">
         {id !== null ? (
-          <Running repository={repository} branch={branch} id={id} onClose={onClose} />
+          <Running
+            repository={repository}
+            branch={branch}
+            id={id}
+            folder={crumbs(settings.destination).at(-1)?.prefix}
+            onClose={onClose}
+          />
         ) : preview ? (
           <>
             <Preview preview={preview} />
@@ -314,11 +321,14 @@ function Running({
   repository,
   branch,
   id,
+  folder,
   onClose,
 }: {
   repository: string;
   branch: string;
   id: string;
+  /** Of the destination; undefined is the top. */
+  folder: string | undefined;
   onClose: () => void;
 }) {
   const navigate = useNavigate();
@@ -393,7 +403,11 @@ function Running({
             kind="primary"
             onPress={() => {
               onClose();
-              void navigate({ to: '/r/$repository/$ref/data', params: { repository, ref: branch }, search: {} });
+              void navigate({
+                to: '/r/$repository/$ref/data',
+                params: { repository, ref: branch },
+                search: { path: folder },
+              });
             }}
           >
             Show the data
