@@ -86,8 +86,12 @@ def test_files_are_uploaded_committed_and_seen(window, rest, tmp_path):
     dialog.get_by_label("Key 1").fill("source")
     dialog.get_by_label("Value 1").fill("camera")
     window.review("commit-dialog")
-    dialog.get_by_role("button", name="Commit", exact=True).click()
+    dialog.get_by_label("Message").press("Control+Enter")
     expect(page.get_by_text("2 uncommitted changes on main")).to_be_hidden()
+    page.get_by_role("link", name="big.bin").click()
+    expect(page.get_by_role("complementary", name="Details")).to_be_visible()
+    page.keyboard.press("Escape")
+    expect(page.get_by_role("complementary", name="Details")).to_be_hidden()
     head = rest.get("/repositories/uploads/refs/main/commits", amount=1)["results"][0]
     assert (head["message"], head["metadata"]) == ("two files", {"source": "camera"})
 

@@ -166,6 +166,11 @@ export function DataPage() {
   return (
     <div
       className={`page-full ${styles.page}`}
+      onKeyDown={(event) => {
+        const isTyping =
+          event.target instanceof Element && event.target.closest('input, textarea, [role=dialog], [role=menu]');
+        if (event.key === 'Escape' && search.object !== undefined && !event.defaultPrevented && !isTyping) close();
+      }}
       onDragOver={(event) => {
         if (isBranch && !refused && event.dataTransfer.types.includes('Files')) {
           event.preventDefault();

@@ -96,6 +96,13 @@ export function FormDialog({ action, onSubmit, danger, refused, children, onClos
           event.preventDefault();
           void submit();
         }}
+        onKeyDown={(event) => {
+          // Enter alone is a new line where a text has several.
+          if (event.key === 'Enter' && (event.ctrlKey || event.metaKey)) {
+            event.preventDefault();
+            event.currentTarget.requestSubmit();
+          }
+        }}
       >
         {children}
         {error && <ErrorPanel error={error} />}
