@@ -39,7 +39,6 @@ alias: champion
 candidates: "exp-*"
 metrics:
   - {name: accuracy, goal: max, min: 0.6, max: 1.0, vs_champion: {min_delta: 0.005}, primary: true}
-objects: {required: ["artifacts/model.pkl"]}
 approvals: {count: 1}
 `;
 
