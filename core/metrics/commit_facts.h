@@ -19,6 +19,8 @@ struct CommitFacts {
   /// Warnings: unreadable data, and different values from different origins; each names its
   /// subject.
   std::vector<std::string> warnings;
+  /// Parameters of single runs that were asked for, by the run's id, then by name.
+  std::map<std::string, std::map<std::string, std::string>> run_params{};
 };
 
 /// Into the order of CommitFacts::metrics.

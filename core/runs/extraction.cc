@@ -144,7 +144,8 @@ std::vector<CommitFacts> commit_facts(branch::Engine& engine, RepositoryId repos
   for (const CommitId& commit : std::set<CommitId>(commits.begin(), commits.end())) {
     if (!done.contains(commit)) read_and_store(engine, repo, commit, rules);
   }
-  std::vector<CommitFacts> out = extractions.facts(repository, commits, wanted.names);
+  std::vector<CommitFacts> out =
+      extractions.facts(repository, commits, wanted.names, wanted.run_params);
   for (CommitFacts& facts : out) {
     if (!wanted.extra_globs.empty() || !wanted.bare_names.empty()) {
       add_extras(engine, repo, wanted, rules, facts);

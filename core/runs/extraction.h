@@ -37,6 +37,7 @@ struct FactsWanted {
   std::vector<std::string> names{};        ///< of metrics; empty = all
   std::vector<std::string> extra_globs{};  ///< files to read in addition to those of the repository
   std::vector<std::string> bare_names{};   ///< metadata keys without "metric." that are metrics
+  std::vector<std::string> run_params{};   ///< parameters of each run; empty = none
 };
 
 /// The facts of the commits, which exist, one answer each in that order. A commit that the

@@ -92,6 +92,10 @@ constexpr db::Query kSelectParams{"extractions_select_params", R"sql(
   SELECT commit_id, name, value FROM params WHERE repo_id = $1 AND commit_id = ANY ($2)
   ORDER BY commit_id, name, origin DESC, measured_ms, source DESC)sql"};
 
+constexpr db::Query kSelectRunParams{"extractions_select_run_params", R"sql(
+  SELECT commit_id, source, name, value FROM params
+  WHERE repo_id = $1 AND commit_id = ANY ($2) AND origin = $3 AND name = ANY ($4))sql"};
+
 constexpr db::Query kSelectWarnings{"extractions_select_warnings", R"sql(
   SELECT commit_id, warnings FROM extractions
   WHERE repo_id = $1 AND commit_id = ANY ($2) AND warnings <> '{}')sql"};
@@ -235,7 +239,8 @@ bool ExtractionStore::store(RepositoryId repository, const CommitId& commit,
 
 std::vector<CommitFacts> ExtractionStore::facts(RepositoryId repository,
                                                 std::span<const CommitId> commits,
-                                                std::span<const std::string> names) {
+                                                std::span<const std::string> names,
+                                                const std::vector<std::string>& run_params) {
   struct MetricColumn {
     enum : int {
       kCommitId,
@@ -259,6 +264,9 @@ std::vector<CommitFacts> ExtractionStore::facts(RepositoryId repository,
   const std::vector<db::Bytes> ids = meta::bytes_of(commits);
   std::optional<std::vector<std::string>> wanted;
   if (!names.empty()) wanted.emplace(names.begin(), names.end());
+  struct RunParamColumn {
+    enum : int { kCommitId, kSource, kName, kValue };
+  };
   std::map<CommitId, CommitFacts> by_commit;
   const auto facts_of = [&](std::string_view commit) -> CommitFacts& {
     return by_commit[commit_id_from_bytes(commit)];
@@ -282,6 +290,17 @@ std::vector<CommitFacts> ExtractionStore::facts(RepositoryId repository,
     facts_of(params.bytes(row, ParamColumn::kCommitId))
         .params.insert_or_assign(std::string(params.text(row, ParamColumn::kName)),
                                  std::string(params.text(row, ParamColumn::kValue)));
+  }
+  if (!run_params.empty()) {
+    const db::Rows of_runs = pool_.run(
+        kSelectRunParams, {repo, ids, static_cast<int16_t>(MetricOrigin::kApi), run_params},
+        db::Pool::Retry::kRead);
+    for (size_t row = 0; row < of_runs.size(); ++row) {
+      facts_of(of_runs.bytes(row, RunParamColumn::kCommitId))
+          .run_params[std::string(of_runs.text(row, RunParamColumn::kSource))]
+          .insert_or_assign(std::string(of_runs.text(row, RunParamColumn::kName)),
+                            std::string(of_runs.text(row, RunParamColumn::kValue)));
+    }
   }
   const db::Rows warnings = pool_.run(kSelectWarnings, {repo, ids}, db::Pool::Retry::kRead);
   for (size_t row = 0; row < warnings.size(); ++row) {

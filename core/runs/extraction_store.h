@@ -52,9 +52,11 @@ class ExtractionStore {
   bool store(RepositoryId repository, const CommitId& commit, std::string_view rules_hash,
              const Measurements& read);
 
-  /// One for each commit, in that order; of the named metrics, or of all when none is named.
+  /// One for each commit, in that order; of the named metrics, or of all when none is named, with
+  /// these parameters of each run.
   std::vector<CommitFacts> facts(RepositoryId repository, std::span<const CommitId> commits,
-                                 std::span<const std::string> names);
+                                 std::span<const std::string> names,
+                                 const std::vector<std::string>& run_params = {});
 
   /// Points of one curve from number `start` on. `source` "" = of the newest file that has one.
   Page<SeriesPoint> series(RepositoryId repository, const CommitId& commit, std::string_view name,
