@@ -469,7 +469,7 @@ std::string signed_text(const Json& delta) {
 std::string value_of(const Json& row, const std::string& column) {
   const auto value = row["metrics"].find(column);
   if (value == row["metrics"].end()) return "";
-  std::string text = number_text((*value)["value"]);
+  std::string text = number_text((*value)["value"]) + spread_text(*value);
   if (value->contains("delta")) text += str_cat(" (", signed_text((*value)["delta"]), ")");
   return text;
 }

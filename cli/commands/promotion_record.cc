@@ -11,6 +11,7 @@
 #include "core/base/digest.h"
 #include "core/base/encoding.h"
 #include "core/base/error.h"
+#include "core/base/number.h"
 #include "core/base/str_cat.h"
 
 namespace tarn::cli {
@@ -27,11 +28,22 @@ std::string winner_of(const Json& promotion) {
   return promotion.value("winner", Json::object()).value("ref", "");
 }
 
+}  // namespace
+
+std::string spread_text(const Json& value) {
+  const Json runs = value.value("runs", Json::object());
+  if (runs.empty()) return "";
+  const std::string n = str_cat(" (n=", runs.value("n", 0), ")");
+  return runs.value("n", 0) < 2 ? n : str_cat(" ± ", difference_to_text(runs.value("sd", 0.0)), n);
+}
+
+namespace {
+
 std::string metrics_in_words(const Json& candidate) {
   std::string out;
   for (const Json& metric : candidate.value("metrics", Json::array())) {
     out += str_cat(out.empty() ? "" : ", ", metric.value("name", ""), "=",
-                   number_text(metric.value("value", Json())));
+                   number_text(metric.value("value", Json())), spread_text(metric));
   }
   return out;
 }
@@ -176,7 +188,7 @@ bool lacks_metrics_only(const Json& candidate) {
   for (const Json& rule : candidate.value("rules", Json::array())) {
     const std::string code = rule.value("code", "");
     if (rule.value("outcome", "") == "fail" && code != kReasonMetricMissing &&
-        code != "untrusted_origin")
+        code != "untrusted_origin" && code != "replicates_missing")
       return false;
   }
   return true;

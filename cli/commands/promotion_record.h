@@ -58,7 +58,8 @@ std::string cell(std::string_view text);
 /// The document `member` ("evidence", "review") as the server stores it, byte for byte, from its
 /// answer about a promotion; "" = none.
 std::string stored_text(const std::string& body, std::string_view member);
-
+/// " ± 0.0021 (n=5)" for a value that is the mean of several measurements; "" for others.
+std::string spread_text(const Json& value);
 /// The SHA-256 in hex of the evidence in `body`, the server's answer about a promotion. Throws
 /// not_found if the promotion moved no alias, data_loss if the alias's history has another digest.
 std::string verified_evidence(Session& session, const Uri& uri, const std::string& body);

@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "core/base/time.h"
 
@@ -19,6 +20,24 @@ enum class MetricOrigin : uint8_t {
 };
 std::string_view name_of(MetricOrigin origin);  ///< for example "commit-metadata"
 std::optional<MetricOrigin> parse_metric_origin(std::string_view name);
+
+/// One of several measurements of a commit, told apart by the value of a parameter.
+struct Replicate {
+  std::string key;  ///< the value of the parameter, for example the seed
+  double value = 0;
+  std::string run{};  ///< id
+  std::string reporter{};
+  std::string ignored{};  ///< the reason why it does not count; "" = it counts
+};
+/// Ignored measurements that are listed.
+constexpr size_t kReplicatesIgnoredMax = 20;
+
+struct Replicates {
+  std::string by;                    ///< name of the parameter; "" = the value is a single one
+  std::vector<Replicate> counted{};  ///< the first recorded first
+  std::vector<Replicate> ignored{};  ///< the first kReplicatesIgnoredMax
+  uint64_t ignored_count = 0;        ///< all
+};
 
 struct Metric {
   std::string name;
@@ -35,6 +54,7 @@ struct Metric {
   /// trusts.
   bool remeasured = false;
   std::optional<double> replaced{};  ///< the value that it replaces; nullopt if there was none
+  Replicates replicates{};           ///< the value is their mean
 
   /// "api", "commit-metadata", "file:<path>", "check:<name>".
   std::string origin_text() const;

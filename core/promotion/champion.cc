@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <functional>
 #include <set>
 #include <utility>
 #include <vector>
@@ -14,6 +15,7 @@
 #include "core/promotion/gate_facts.h"
 #include "core/promotion/metric_choice.h"
 #include "core/promotion/promotion_store.h"
+#include "core/promotion/replicates.h"
 
 namespace tarn::promotion {
 namespace {
@@ -27,10 +29,11 @@ std::optional<Instant> stands_since(branch::Engine& engine, const Repository& re
   return changes.items.front().at;
 }
 
-void drop_later_runs(CommitFacts& facts, Instant since) {
-  std::erase_if(facts.metrics, [&](const Metric& metric) {
-    return metric.origin == MetricOrigin::kApi && metric.measured > since;
-  });
+/// Whether the value is no later run.
+auto before(Instant since) {
+  return [since](const Metric& metric) {
+    return metric.origin != MetricOrigin::kApi || metric.measured <= since;
+  };
 }
 
 /// Replaces the values by those of the evidence, for the same names and splits.
@@ -50,12 +53,20 @@ std::vector<Metric> remeasurements(branch::Engine& engine, const Repository& rep
                                    Instant since) {
   std::vector<Metric> out;
   if (policy.remeasure.empty()) return out;
-  for (const CommitFacts& facts : facts_of(engine, repository.id, policy, commits)) {
+  const auto counts = [&](const Metric& metric) {
+    return metric.origin == MetricOrigin::kApi && metric.measured > since &&
+           std::any_of(policy.remeasure.begin(), policy.remeasure.end(),
+                       [&](const PolicyUser& user) { return user.recorded(metric); });
+  };
+  const auto is_complete = [&](const Metric& metric) {
+    return std::none_of(policy.metrics.begin(), policy.metrics.end(), [&](const MetricRule& rule) {
+      return rule.name == metric.name && rule.split == metric.split &&
+             !is_measured_as(rule, metric);
+    });
+  };
+  for (const CommitFacts& facts : facts_of(engine, repository.id, policy, commits, counts)) {
     for (const Metric& metric : facts.metrics) {
-      if (metric.origin != MetricOrigin::kApi || metric.measured <= since ||
-          std::none_of(policy.remeasure.begin(), policy.remeasure.end(),
-                       [&](const PolicyUser& user) { return user.recorded(metric); }))
-        continue;
+      if (!is_complete(metric)) continue;
       const auto at = std::find_if(out.begin(), out.end(), [&](const Metric& known) {
         return known.name == metric.name && known.split == metric.split;
       });
@@ -104,8 +115,8 @@ CommitFacts facts_of_winner(branch::Engine& engine, const Repository& repository
   const CommitId winner = promotion.winner.value();
   const CommitId result = promotion.result.value();
   const Instant promoted = engine.commits.get(repository.id, result).created;
-  CommitFacts facts = facts_of(engine, repository.id, policy, std::span(&winner, 1)).front();
-  drop_later_runs(facts, promoted);
+  CommitFacts facts =
+      facts_of(engine, repository.id, policy, std::span(&winner, 1), before(promoted)).front();
   freeze(facts, winner_metrics(promotion.evidence));
   measure_again(policy,
                 remeasurements(engine, repository, policy, std::array{winner, result}, promoted),
@@ -135,9 +146,11 @@ CommitFacts champion_facts(branch::Engine& engine, const Repository& repository,
   if (const auto promotion = promotions.find_by_result(repository.id, champion)) {
     facts = facts_of_winner(engine, repository, policy, *promotion);
   } else {
-    facts = facts_of(engine, repository.id, policy, std::span(&champion, 1)).front();
-    if (const auto since = stands_since(engine, repository, alias, champion)) {
-      drop_later_runs(facts, *since);
+    const auto since = stands_since(engine, repository, alias, champion);
+    const std::function<bool(const Metric&)> counts =
+        since ? before(*since) : std::function<bool(const Metric&)>();
+    facts = facts_of(engine, repository.id, policy, std::span(&champion, 1), counts).front();
+    if (since) {
       measure_again(
           policy, remeasurements(engine, repository, policy, std::array{champion}, *since), facts);
     }

@@ -8,8 +8,10 @@
 #include "core/branch/history.h"
 #include "core/meta/commits.h"
 #include "core/meta/node_store.h"
+#include "core/promotion/gate_facts.h"
 #include "core/promotion/gate_policies.h"
 #include "core/promotion/promotion_store.h"
+#include "core/promotion/replicates.h"
 #include "core/runs/extraction.h"
 
 namespace tarn::promotion {
@@ -43,20 +45,9 @@ std::vector<MetricRule> columns_of(branch::Engine& engine, const Repository& rep
     if (!column.goal) column.goal = rule->goal;
     if (!has_primary) column.primary = rule->primary;
     column.trusted = rule->trusted;
+    column.runs = rule->runs;
   }
   return columns;
-}
-
-runs::FactsWanted wanted_for(const std::vector<MetricRule>& columns) {
-  runs::FactsWanted wanted;
-  for (const MetricRule& column : columns) {
-    wanted.names.push_back(column.name);
-    wanted.bare_names.push_back(column.name);
-    for (const MetricSource& source : column.trusted) {
-      if (source.file) wanted.extra_globs.push_back(source.file->pattern());
-    }
-  }
-  return wanted;
 }
 
 void add(versioning::ObjectTotals& totals, uint64_t bytes) {
@@ -167,7 +158,7 @@ CommitId measured_commit(branch::Engine& engine, RepositoryId repository, const 
 CompareAnswer compare_candidates(branch::Engine& engine, const Repository& repository,
                                  const CompareQuestion& question) {
   const std::vector<MetricRule> columns = columns_of(engine, repository, question);
-  const runs::FactsWanted wanted = wanted_for(columns);
+  const runs::FactsWanted wanted = facts_wanted(columns);
   std::vector<branch::NamedCommit> candidates =
       branch::find_candidates(engine, repository, question.candidates, kCompareCandidatesMax);
   CompareAnswer answer;
@@ -179,6 +170,7 @@ CompareAnswer compare_candidates(branch::Engine& engine, const Repository& repos
   if (answer.baseline)
     commits.push_back(measured_commit(engine, repository.id, answer.baseline->commit.id));
   std::vector<CommitFacts> facts = facts_of(engine, repository.id, commits, wanted);
+  for (CommitFacts& one : facts) aggregate_replicates(columns, one);
   std::optional<CommitFacts> baseline;
   if (answer.baseline) {
     baseline = std::move(facts.back());

@@ -10,6 +10,7 @@
 #include "core/base/str_cat.h"
 #include "core/promotion/metric_choice.h"
 #include "core/promotion/ranking.h"
+#include "core/promotion/replicates.h"
 
 namespace tarn::promotion {
 namespace {
@@ -19,7 +20,9 @@ constexpr std::array<std::string_view, 3> kParamsShown = {"changed", "all", "non
 ComparedValue value_of(const CommitFacts& facts, const MetricRule& rule) {
   const Metric* metric = choose_metric(facts.metrics, rule.name, rule.split, sources_of(rule));
   if (metric == nullptr) return {};
-  return {.value = metric->value, .delta = {}, .origin = metric->origin_text()};
+  ComparedValue out{.value = metric->value, .delta = {}, .origin = metric->origin_text()};
+  if (!metric->replicates.by.empty()) out.sample = sample_of(*metric);
+  return out;
 }
 
 /// One column for every metric of the commits.

@@ -11,6 +11,7 @@
 
 #include "core/metrics/commit_facts.h"
 #include "core/promotion/policy.h"
+#include "core/statistics/statistics.h"
 
 namespace tarn::promotion {
 
@@ -32,6 +33,7 @@ struct ComparedValue {
   std::optional<double> value{};  ///< may be NaN
   std::optional<double> delta{};  ///< value minus the baseline's, when both are finite
   std::string origin{};
+  std::optional<statistics::Sample> sample{};  ///< of a mean of several measurements
 };
 
 struct ComparedRow {

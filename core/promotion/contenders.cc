@@ -7,6 +7,7 @@
 #include "core/meta/commits.h"
 #include "core/promotion/gate_facts.h"
 #include "core/promotion/metric_choice.h"
+#include "core/promotion/replicates.h"
 #include "core/runs/extraction.h"
 
 namespace tarn::promotion {
@@ -27,7 +28,8 @@ void drop_idle(branch::Engine& engine, const Repository& repository, const Commi
 bool lacks_metric(const GatePolicy& policy, const CommitFacts& facts) {
   const GateCandidate unchecked{.ref = "", .facts = facts};
   return std::any_of(policy.metrics.begin(), policy.metrics.end(), [&](const MetricRule& rule) {
-    return choose_metric(facts.metrics, rule.name, rule.split, sources_of(rule)) == nullptr &&
+    const Metric* metric = choose_metric(facts.metrics, rule.name, rule.split, sources_of(rule));
+    return (metric == nullptr || !is_measured_as(rule, *metric)) &&
            !check_may_bring(policy, unchecked, rule);
   });
 }

@@ -9,6 +9,7 @@
 #include "core/base/error.h"
 #include "core/base/str_cat.h"
 #include "core/base/time.h"
+#include "core/promotion/replicates.h"
 #include "core/promotion/review.h"
 
 namespace tarn::promotion {
@@ -23,6 +24,18 @@ Json number(double value) {
   if (std::isfinite(value)) return value;
   if (std::isnan(value)) return "NaN";
   return value > 0 ? "Infinity" : "-Infinity";
+}
+
+Json replicates_json(const std::vector<Replicate>& replicates) {
+  Json out = Json::array();
+  for (const Replicate& one : replicates) {
+    Json item = {{"key", one.key}, {"value", number(one.value)}};
+    if (!one.run.empty()) item["run"] = one.run;
+    if (!one.reporter.empty()) item["reporter"] = one.reporter;
+    if (!one.ignored.empty()) item["ignored"] = one.ignored;
+    out.push_back(std::move(item));
+  }
+  return out;
 }
 
 Json metrics_json(const std::vector<Metric>& metrics) {
@@ -40,6 +53,15 @@ Json metrics_json(const std::vector<Metric>& metrics) {
                             {"user", metric.reporter},
                             {"at", to_rfc3339(metric.measured)},
                             {"was", metric.replaced ? number(*metric.replaced) : Json(nullptr)}};
+    }
+    if (!metric.replicates.by.empty()) {
+      const statistics::Sample sample = sample_of(metric);
+      item["runs"] = {{"by", metric.replicates.by},
+                      {"n", sample.n},
+                      {"sd", number(sample.sd)},
+                      {"counted", replicates_json(metric.replicates.counted)},
+                      {"ignored", replicates_json(metric.replicates.ignored)},
+                      {"ignored_count", metric.replicates.ignored_count}};
     }
     out.push_back(std::move(item));
   }
@@ -225,6 +247,15 @@ Metric metric_from(const Json& item) {
   out.value = number_from(item.at("value"));
   out.reporter = item.value("reporter", "");
   out.reporter_id = item.value("reporter_id", 0);
+  if (const auto runs = item.find("runs"); runs != item.end()) {
+    out.replicates.by = runs->at("by").get<std::string>();
+    for (const Json& one : runs->at("counted")) {
+      out.replicates.counted.push_back({.key = one.at("key").get<std::string>(),
+                                        .value = number_from(one.at("value")),
+                                        .run = one.value("run", ""),
+                                        .reporter = one.value("reporter", "")});
+    }
+  }
   const std::string origin = item.at("origin").get<std::string>();
   const size_t colon = std::min(origin.find(':'), origin.size());
   const auto known = parse_metric_origin(std::string_view(origin).substr(0, colon));

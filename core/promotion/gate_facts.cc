@@ -28,9 +28,9 @@
 #include "core/promotion/promotion_merge.h"
 #include "core/promotion/promotion_store.h"
 #include "core/promotion/ranking.h"
+#include "core/promotion/replicates.h"
 #include "core/promotion/required_objects.h"
 #include "core/promotion/unmeasured_values.h"
-#include "core/runs/extraction.h"
 #include "core/tree/cursor.h"
 #include "core/tree/merge.h"
 #include "core/versioning/diff.h"
@@ -52,18 +52,6 @@ std::set<std::string> authors_since_standing(branch::Engine& engine, const Repos
                                  engine.commits.get(repository.id, result.parents.at(0))));
   }
   return out;
-}
-
-runs::FactsWanted facts_wanted(const GatePolicy& policy) {
-  runs::FactsWanted wanted;
-  for (const MetricRule& rule : policy.metrics) {
-    wanted.names.push_back(rule.name);
-    wanted.bare_names.push_back(rule.name);
-    for (const MetricSource& source : rule.trusted) {
-      if (source.file) wanted.extra_globs.push_back(source.file->pattern());
-    }
-  }
-  return wanted;
 }
 
 bool matches_any(const std::vector<Glob>& patterns, const std::string& path) {
@@ -247,15 +235,35 @@ std::vector<std::string> webhooks_not_there(branch::Engine& engine, RepositoryId
 
 }  // namespace
 
+runs::FactsWanted facts_wanted(std::span<const MetricRule> rules) {
+  runs::FactsWanted wanted;
+  for (const MetricRule& rule : rules) {
+    wanted.names.push_back(rule.name);
+    wanted.bare_names.push_back(rule.name);
+    if (rule.runs) wanted.run_params.push_back(rule.runs->by);
+    for (const MetricSource& source : rule.trusted) {
+      if (source.file) wanted.extra_globs.push_back(source.file->pattern());
+    }
+  }
+  return wanted;
+}
+
 std::vector<CommitFacts> facts_of(branch::Engine& engine, RepositoryId repository,
-                                  const GatePolicy& policy, std::span<const CommitId> commits) {
+                                  const GatePolicy& policy, std::span<const CommitId> commits,
+                                  const std::function<bool(const Metric&)>& counts) {
   // Without metrics there is nothing to read, and no names would mean all of them.
   if (policy.metrics.empty()) {
     std::vector<CommitFacts> out;
     for (const CommitId& commit : commits) out.push_back({commit, {}, {}, {}});
     return out;
   }
-  return runs::commit_facts(engine, repository, commits, facts_wanted(policy));
+  std::vector<CommitFacts> out =
+      runs::commit_facts(engine, repository, commits, facts_wanted(policy.metrics));
+  for (CommitFacts& facts : out) {
+    if (counts) std::erase_if(facts.metrics, [&](const Metric& metric) { return !counts(metric); });
+    aggregate_replicates(policy.metrics, facts);
+  }
+  return out;
 }
 
 std::vector<GateCandidate> gate_candidates(branch::Engine& engine, const Repository& repository,

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <span>
 #include <string>
@@ -14,6 +15,7 @@
 #include "core/promotion/gate_candidate.h"
 #include "core/promotion/gate_policy_store.h"
 #include "core/promotion/verdict.h"
+#include "core/runs/extraction.h"
 
 namespace tarn::promotion {
 
@@ -22,9 +24,14 @@ constexpr size_t kGateCandidatesMax = 1000;
 /// Paths that a verdict names.
 constexpr size_t kGatePathsShownMax = 10;
 
-/// The values of the policy's metrics, for each commit in that order.
+/// The facts that the rules are about.
+runs::FactsWanted facts_wanted(std::span<const MetricRule> rules);
+
+/// The values of the policy's metrics, for each commit in that order, as if only those existed for
+/// which `counts` is true; without it all do.
 std::vector<CommitFacts> facts_of(branch::Engine& engine, RepositoryId repository,
-                                  const GatePolicy& policy, std::span<const CommitId> commits);
+                                  const GatePolicy& policy, std::span<const CommitId> commits,
+                                  const std::function<bool(const Metric&)>& counts = nullptr);
 
 /// All facts that the policy needs of the candidates, except checks and approvals; metrics are read
 /// first where the background has not done so. A candidate's changes are those of merging it into

@@ -114,6 +114,7 @@ const MetricRule* GatePolicy::leading_rule() const {
 std::vector<PolicyUser*> GatePolicy::users() {
   std::vector<PolicyUser*> out;
   for (MetricRule& rule : metrics) {
+    if (rule.runs && !rule.runs->reporter.name.empty()) out.push_back(&rule.runs->reporter);
     for (MetricSource& source : rule.trusted) {
       if (!source.reporter.name.empty()) out.push_back(&source.reporter);
     }

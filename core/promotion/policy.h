@@ -77,6 +77,19 @@ struct MetricSource {
   bool names_one() const;
 };
 
+constexpr uint32_t kReplicatesMax = 100;
+
+/// Repeated measurements of a commit, one for each value of a parameter. The first run of a value
+/// counts, and the first `max` values: who measures again, or more often until the mean is good,
+/// changes nothing.
+struct ReplicateRules {
+  uint32_t min = 0;       ///< 1 to kReplicatesMax
+  uint32_t max = 0;       ///< `min` to kReplicatesMax
+  std::string by{};       ///< name of the parameter of runs
+  PolicyUser reporter{};  ///< whose runs count; without a name those of any user
+  bool operator==(const ReplicateRules&) const = default;
+};
+
 struct MetricRule {
   std::string name;
   std::string split{};
@@ -88,6 +101,7 @@ struct MetricRule {
   bool primary = false;  ///< on at most one rule; the primary sort key of candidates
   /// The first that has a value counts; empty: api, commit metadata, files.
   std::vector<MetricSource> trusted{};
+  std::optional<ReplicateRules> runs{};  ///< excludes `trusted`
   bool operator==(const MetricRule&) const = default;
 };
 

@@ -7,7 +7,7 @@
 namespace tarn::promotion {
 namespace {
 
-constexpr std::array<PolicyKey, 61> kKeys{{
+constexpr std::array<PolicyKey, 67> kKeys{{
     {"name", "name", "", "The name of the policy; `tarn policy apply` takes it from here.",
      "dogs-champion"},
     {"destination", "branch", "",
@@ -85,6 +85,27 @@ constexpr std::array<PolicyKey, 61> kKeys{{
      "when the policy is set: who is created later under the name is another. Excludes `from`.",
      "[\"api:bench\", file]"},
     {"metrics[].from", "source", "", "One source alone. Excludes `trust`.", "\"check:bench\""},
+    {"metrics[].runs", "map", "",
+     "Repeated measurements: the mean of several runs of one commit counts, and no value of "
+     "another "
+     "source. Excludes `trust` and `from`.",
+     ""},
+    {"metrics[].runs.min", "number, 1 to 100", "",
+     "**Required** in its map. How many measurements a candidate needs; fewer fail with "
+     "`replicates_missing`.",
+     "5"},
+    {"metrics[].runs.max", "number, `min` to 100", "as `min`",
+     "The first so many count; later ones are listed. More than `min` lets who measures stop when "
+     "the mean is good.",
+     "10"},
+    {"metrics[].runs.by", "`param.NAME`", "",
+     "**Required** in its map. The parameter that tells the runs apart. The first run of a value "
+     "counts; later ones are listed.",
+     "param.seed"},
+    {"metrics[].runs.aggregate", "`mean`", "mean", "The mean counts; there is no other value.",
+     "mean"},
+    {"metrics[].runs.reporter", "`api:USER`", "any user",
+     "The user whose runs count, as in `trust`.", "\"api:bench\""},
     {"metrics[].split", "text", "", "The split of the data on which the metric was measured.",
      "validation"},
     {"tie_break", "list", "[]",

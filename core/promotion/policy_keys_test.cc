@@ -25,6 +25,9 @@ std::string company_of(std::string_view path) {
   if (path == "compete") return "candidates: e";
   if (path == "unchanged_since.paths") return "ref: main";
   if (path == "metrics[].name") return "goal: max";
+  if (path == "metrics[].runs.by") return "min: 5";
+  if (path == "metrics[].runs.min") return "by: param.seed";
+  if (path.starts_with("metrics[].runs.")) return "min: 5, by: param.seed";
   if (path == "metrics[].vs_champion.floor.of_last") return "max_drop: 0";
   if (path == "metrics[].vs_champion.floor.max_drop") return "of_last: 1";
   if (path.starts_with("metrics[].vs_champion.")) return "";
@@ -43,6 +46,7 @@ std::string document_with(std::string_view map, const std::string& member) {
   }
   std::string inner = str_cat("{", member, "}");
   if (map == "metrics[].vs_champion.floor") inner = str_cat("{floor: ", inner, "}");
+  if (map == "metrics[].runs") inner = str_cat("{name: m, runs: ", inner, "}");
   if (map.starts_with("metrics[].vs_champion"))
     inner = str_cat("{name: m, goal: max, vs_champion: ", inner, "}");
   if (map == "after.losers") inner = str_cat("{losers: ", inner, "}");

@@ -8,6 +8,7 @@
 #include "core/base/reasons.h"
 #include "core/base/str_cat.h"
 #include "core/base/text.h"
+#include "core/metrics/run.h"
 #include "core/model/alias.h"
 #include "core/model/ref_expression.h"
 #include "core/promotion/document_reader.h"
@@ -276,7 +277,41 @@ class PolicyReader {
       }
     }
     read_trusted(members, path, rule);
+    if (const YamlNode* runs = find(members, "runs")) read_runs(*runs, path + ".runs", rule);
     return rule;
+  }
+
+  void read_runs(const YamlNode& node, const std::string& path, MetricRule& rule) {
+    const Members members = in_.members_of(node, path, policy_keys_below("metrics[].runs"));
+    if (node.kind != YamlNode::Kind::kMap) return;
+    if (!rule.trusted.empty())
+      in_.complain(node, path, "counts runs alone: give runs, or trust or from");
+    const YamlNode* min = find(members, "min");
+    const YamlNode* by = find(members, "by");
+    if (min == nullptr || by == nullptr) in_.complain(node, path, "needs min and by");
+    ReplicateRules& runs = rule.runs.emplace();
+    if (min != nullptr) {
+      runs.min = in_.count_at(*min, path + ".min", kReplicatesMax).value_or(1);
+      if (runs.min == 0) in_.expected(*min, path + ".min", "1 or more");
+    }
+    runs.max = runs.min;
+    if (const YamlNode* max = find(members, "max")) {
+      runs.max = in_.count_at(*max, path + ".max", kReplicatesMax).value_or(runs.min);
+      if (runs.max < runs.min) in_.complain(*max, path + ".max", "is less than min");
+    }
+    if (by != nullptr) {
+      const std::string param = in_.text_at(*by, path + ".by", kParamNameBytesMax).value_or("");
+      if (param.starts_with(kParamPrefix)) runs.by = param.substr(kParamPrefix.size());
+      if (runs.by.empty()) in_.expected(*by, path + ".by", "param.NAME, a parameter of runs");
+    }
+    if (const YamlNode* how = find(members, "aggregate"); how && how->text != "mean")
+      in_.expected(*how, path + ".aggregate", "mean");
+    const YamlNode* reporter = find(members, "reporter");
+    if (reporter == nullptr) return;
+    const auto source = source_at(*reporter, path + ".reporter");
+    if (source && source->reporter.name.empty())
+      return in_.expected(*reporter, path + ".reporter", "api:USER");
+    if (source) runs.reporter = source->reporter;
   }
 
   void read_bounds(const YamlNode& node, const std::string& path, bool has_goal, MetricRule& rule) {

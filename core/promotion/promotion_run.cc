@@ -51,13 +51,13 @@ std::string refusals_of(const Verdict& verdict) {
   return out;
 }
 
-/// "metric_missing" when all that fails is a value that is missing or not trusted, which is mended
+/// "metric_missing" when all that fails are values that are missing or not trusted, which is mended
 /// by measuring; else "gate_failed".
 std::string code_of(const Verdict& verdict) {
   const bool all_missing =
       std::all_of(verdict.rules.begin(), verdict.rules.end(), [](const RuleResult& rule) {
         return rule.outcome != RuleOutcome::kFail || rule.code == "metric_missing" ||
-               rule.code == "untrusted_origin";
+               rule.code == "untrusted_origin" || rule.code == "replicates_missing";
       });
   return all_missing ? "metric_missing" : "gate_failed";
 }

@@ -11,6 +11,7 @@
 #include "core/base/number.h"
 #include "core/base/str_cat.h"
 #include "core/promotion/metric_choice.h"
+#include "core/promotion/replicates.h"
 
 namespace tarn::promotion {
 namespace {
@@ -21,10 +22,18 @@ Json commit_or_null(const std::optional<CommitId>& commit) {
   return commit ? Json(to_text(*commit)) : Json(nullptr);
 }
 
-/// Numbers as text: NaN and infinities differ from each other, and no digit is lost.
-Json value_of(std::span<const Metric> metrics, const MetricRule& rule) {
+/// Numbers as text: NaN and infinities differ from each other, and no digit is lost. A mean is
+/// shown with its spread, and has every digit in a member of its own.
+void write_value(const std::string& whose, std::span<const Metric> metrics, const MetricRule& rule,
+                 Json& out) {
   const Metric* metric = choose_metric(metrics, rule.name, rule.split, sources_of(rule));
-  return metric == nullptr ? Json(nullptr) : Json(to_text(metric->value));
+  out[whose] = metric == nullptr ? Json(nullptr) : Json(measured_text(*metric));
+  if (metric == nullptr || metric->replicates.by.empty()) return;
+  const statistics::Sample sample = sample_of(*metric);
+  out[whose + "_runs"] = {{"mean", to_text(sample.mean)},
+                          {"sd", to_text(sample.sd)},
+                          {"n", sample.n},
+                          {"by", metric->replicates.by}};
 }
 
 Json values_json(const GatePolicy& policy, const GateCandidate& candidate,
@@ -33,8 +42,12 @@ Json values_json(const GatePolicy& policy, const GateCandidate& candidate,
   Json out = Json::object();
   for (const MetricRule& rule : policy.metrics) {
     Json& value = out[rule.split.empty() ? rule.name : str_cat(rule.name, "@", rule.split)];
-    value["candidate"] = value_of(metrics, rule);
-    value["champion"] = baseline == nullptr ? Json(nullptr) : value_of(baseline->metrics, rule);
+    write_value("candidate", metrics, rule, value);
+    if (baseline == nullptr) {
+      value["champion"] = nullptr;
+    } else {
+      write_value("champion", baseline->metrics, rule, value);
+    }
   }
   return out;
 }

@@ -79,6 +79,11 @@ TEST(Review, CoversEverythingThatIsShown) {
             }),
             "values.a.candidate");
   EXPECT_EQ(changed_by([](Context&, Candidate& c, CommitFacts&) {
+              c.facts.metrics[0].replicates = {.by = "seed", .counted = {{"1", 0.9}}};
+            }),
+            "values.a.candidate values.a.candidate_runs.mean values.a.candidate_runs.sd "
+            "values.a.candidate_runs.n values.a.candidate_runs.by");
+  EXPECT_EQ(changed_by([](Context&, Candidate& c, CommitFacts&) {
               c.facts.metrics = {metric("a", std::numeric_limits<double>::quiet_NaN())};
             }),
             "values.a.candidate");

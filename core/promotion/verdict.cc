@@ -12,6 +12,7 @@
 #include "core/base/str_cat.h"
 #include "core/base/text.h"
 #include "core/promotion/metric_choice.h"
+#include "core/promotion/replicates.h"
 #include "core/promotion/review.h"
 
 namespace tarn::promotion {
@@ -158,8 +159,10 @@ class RuleEvaluation {
   void judge_metric(const MetricRule& rule) {
     const std::string id = id_of(rule);
     const Metric* metric = choose_metric(metrics_, rule.name, rule.split, sources_of(rule));
+    if (rule.runs && (metric == nullptr || !is_measured_as(rule, *metric)))
+      return judge_replicates(*rule.runs, id, metric);
     if (metric == nullptr) return judge_missing(rule, id);
-    const std::string value = str_cat(to_text(metric->value), " (", metric->origin_text(), ")");
+    const std::string value = str_cat(measured_text(*metric), " (", metric->origin_text(), ")");
     if (const Metric* other = find_contradiction(metrics_, rule, *metric)) {
       return fail(
           id, "ambiguous",
@@ -204,6 +207,25 @@ class RuleEvaluation {
     }
   }
 
+  void judge_replicates(const ReplicateRules& runs, const std::string& id, const Metric* metric) {
+    const size_t n = metric == nullptr ? 0 : metric->replicates.counted.size();
+    fail(id, "replicates_missing",
+         str_cat("has ", n, " of ", runs.min, " measurements",
+                 runs.reporter.name.empty() ? "" : str_cat(" by ", runs.reporter.name),
+                 ": record a run of this commit for each value of ", runs.by));
+  }
+
+  /// Whether the champion's value was measured otherwise than the rule says; adds the result then.
+  bool fails_for_champion(const MetricRule& rule, const std::string& id, const Metric& champion) {
+    if (is_measured_as(rule, champion)) return false;
+    fail(id, "champion_replicates_missing",
+         str_cat("the champion has ", champion.replicates.counted.size(), " of ", rule.runs->min,
+                 " measurements of ", rule.name,
+                 " as the policy wants them: let a user of remeasure record them, or let the "
+                 "policy not compare"));
+    return true;
+  }
+
   void judge_missing(const MetricRule& rule, const std::string& id) {
     if (check_may_bring(policy_, candidate_, rule)) {
       return pending(id, "check_pending",
@@ -246,13 +268,14 @@ class RuleEvaluation {
           str_cat("the champion has no ", rule.name,
                   " that could be compared with: measure it, or let the policy not compare"));
     }
+    if (fails_for_champion(rule, id, *other)) return;
     const Distance distance = distance_of(rule, bound, value, other->value);
     const double slack = kRounding * std::max(std::abs(value), std::abs(other->value));
     const bool holds = distance.at_least ? distance.value >= distance.limit - slack
                                          : distance.value <= distance.limit + slack;
     judge_bound(
         id, holds, distance.too_good ? "too_far_above_champion" : "worse_than_champion",
-        str_cat(rule.name, " is ", to_text(value), ", the champion's ", to_text(other->value),
+        str_cat(rule.name, " is ", to_text(value), ", the champion's ", measured_text(*other),
                 remeasured_by(*other), ": ", difference_to_text(distance.value), " ", distance.word,
                 ", wanted at ", distance.at_least ? "least " : "most ", to_text(distance.limit)));
   }
@@ -402,7 +425,12 @@ class RuleEvaluation {
   bool has_measured(const std::string& user) const {
     for (const MetricRule& rule : policy_.metrics) {
       const Metric* metric = choose_metric(metrics_, rule.name, rule.split, sources_of(rule));
-      if (metric != nullptr && metric->reporter == user) return true;
+      if (metric == nullptr) continue;
+      const std::vector<Replicate>& counted = metric->replicates.counted;
+      if (metric->reporter == user ||
+          std::any_of(counted.begin(), counted.end(),
+                      [&](const Replicate& one) { return one.reporter == user; }))
+        return true;
     }
     return std::any_of(policy_.checks.required.begin(), policy_.checks.required.end(),
                        [&](const std::string& name) {

@@ -458,6 +458,13 @@ void write_values(Writer& out, const std::vector<promotion::MetricRule>& columns
     out.begin_object();
     if (values[i].delta) out.real("delta", *values[i].delta);
     out.text("origin", values[i].origin);
+    if (const auto& sample = values[i].sample) {
+      out.key("runs");
+      out.begin_object();
+      out.number("n", static_cast<int64_t>(sample->n));
+      out.real("sd", sample->sd);
+      out.end_object();
+    }
     out.real("value", *values[i].value);
     out.end_object();
   }
