@@ -125,6 +125,23 @@ Json tries_json(const GateCandidate& candidate) {
   return out;
 }
 
+Json distinctions_json(const GateCandidate& candidate) {
+  Json out = Json::array();
+  for (const auto& [metric, found] : candidate.distinctions) {
+    out.push_back({{"name", metric.first},
+                   {"split", metric.second},
+                   {"test", "welch"},
+                   {"varies", found.varies},
+                   {"improvement", number(found.improvement)},
+                   {"lower_bound", number(found.lower_bound)},
+                   {"p", found.p},
+                   {"adjusted_p", found.adjusted_p},
+                   {"comparisons", found.comparisons},
+                   {"tries", found.tries}});
+  }
+  return out;
+}
+
 Json unmeasured_json(const GateCandidate& candidate) {
   Json out = Json::array();
   for (const UnmeasuredValue& value : candidate.unmeasured) {
@@ -188,6 +205,7 @@ Json candidate_json(const RankedCandidate& judged) {
   out["recorded_at"] = to_rfc3339(candidate.recorded);
   out["metrics"] = metrics_json(candidate.facts.metrics);
   out["unmeasured"] = unmeasured_json(candidate);
+  if (!candidate.distinctions.empty()) out["comparisons"] = distinctions_json(candidate);
   out["review_digest"] = review_digest(candidate.review);
   out["params"] = candidate.facts.params;
   out["total_bytes"] = candidate.objects.total_bytes;
@@ -328,6 +346,13 @@ std::string to_json(const Evidence& evidence) {
     out["warnings"] = {describe(evidence.left_out)};
   }
   if (evidence.changes_since) out["changes_since"] = changes_json(*evidence.changes_since);
+  if (!evidence.decided_by.empty()) {
+    Json tied = Json::array();
+    for (const RankedCandidate& judged : evidence.candidates) {
+      if (judged.tied) tied.push_back(judged.candidate.ref);
+    }
+    out["decided_by"] = {{"by", evidence.decided_by}, {"tied", std::move(tied)}};
+  }
   out["winner"] =
       evidence.winner ? Json(evidence.candidates[*evidence.winner].candidate.ref) : Json(nullptr);
   return text_of(out);

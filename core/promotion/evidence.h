@@ -19,6 +19,7 @@ struct RankedCandidate {
   Verdict verdict;
   int32_t rank = 0;  ///< 1 = the winner; 0 = it failed
   bool dominated = false;
+  bool tied = false;  ///< not told apart from the best by the primary metric
 };
 
 /// Branches that globs matched and that were not judged, since there were too many.
@@ -50,6 +51,7 @@ struct Evidence {
   const CommitFacts* champion_facts = nullptr;
   std::span<const RankedCandidate> candidates;  ///< as they were named
   std::optional<size_t> winner;                 ///< index
+  std::string decided_by{};                     ///< as of Ranking
   std::vector<LeftOut> left_out{};              ///< by creator
   std::optional<ChangesSince> changes_since{};
 };

@@ -2,10 +2,12 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <set>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "core/metrics/commit_facts.h"
@@ -100,6 +102,17 @@ struct GateRefusal {
   std::string reason;
 };
 
+/// The comparison of a candidate's replicates with the champion's; see DistinctionRule.
+struct Distinction {
+  bool varies = false;       ///< false: no value varies, so nothing can be told
+  double improvement = 0;    ///< of the mean
+  double lower_bound = 0;    ///< of the improvement, of this comparison alone
+  double p = 1;              ///< that the improvement is not above the wanted one
+  double adjusted_p = 1;     ///< for all comparisons of the judgement, and for earlier tries
+  uint32_t comparisons = 0;  ///< commits that were compared
+  uint32_t tries = 0;        ///< earlier ones of this candidate
+};
+
 /// One candidate, frozen: everything is of the commit `facts.commit`.
 struct GateCandidate {
   std::string ref;       ///< as the caller named it
@@ -114,8 +127,10 @@ struct GateCandidate {
   bool has_ancestor = false;  ///< of `require_ancestor`, when the policy has one
   bool up_to_date = true;     ///< the destination's head is in its history
   ObjectFacts objects{};
-  std::vector<EarlierTry> tries{};        ///< the newest first
-  uint32_t recent_tries = 0;              ///< those in `attempts.per`
+  std::vector<EarlierTry> tries{};  ///< the newest first
+  uint32_t recent_tries = 0;        ///< those in `attempts.per`
+  /// By name and split of the metric.
+  std::map<std::pair<std::string, std::string>, Distinction> distinctions{};
   std::vector<CheckResult> checks{};      ///< those of other commits do not count
   std::string review{};                   ///< what approvals consent to; "" in a dry run
   std::vector<GateApproval> approvals{};  ///< those of other reviews do not count

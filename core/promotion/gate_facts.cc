@@ -22,6 +22,7 @@
 #include "core/model/repository.h"
 #include "core/promotion/champion.h"
 #include "core/promotion/contenders.h"
+#include "core/promotion/distinction.h"
 #include "core/promotion/gate_candidate.h"
 #include "core/promotion/gate_policies.h"
 #include "core/promotion/path_twins.h"
@@ -331,7 +332,7 @@ namespace {
 
 /// Ranks the candidates that did not fail and puts them first.
 void rank_candidates(const GatePolicy& policy, std::span<const GateCandidate> facts,
-                     std::vector<JudgedCandidate>& judged) {
+                     std::vector<JudgedCandidate>& judged, std::vector<std::string>& warnings) {
   std::vector<GateCandidate> standing;
   std::vector<size_t> at;
   for (size_t i = 0; i < judged.size(); ++i) {
@@ -340,8 +341,20 @@ void rank_candidates(const GatePolicy& policy, std::span<const GateCandidate> fa
     at.push_back(i);
   }
   size_t place = 0;
-  for (const Standing& one : rank_candidates(policy, standing)) {
-    judged[at[one.candidate]].rank = ++place;
+  const Ranking ranking = rank_candidates(policy, standing);
+  if (ranking.tied > 1) {
+    warnings.push_back(str_cat("the best ", ranking.tied, " candidates cannot be told apart by ",
+                               policy.leading_rule()->name, ": ", ranking.decided_by, " decides"));
+  }
+  for (const Standing& one : ranking.standings) {
+    ++place;
+    if (ranking.undecided()) {
+      if (place > ranking.tied) continue;
+      judged[at[one.candidate]].verdict.outcome = GateOutcome::kFailed;
+      judged[at[one.candidate]].verdict.rules.push_back(undecided_rule(policy, ranking));
+      continue;
+    }
+    judged[at[one.candidate]].rank = place;
     judged[at[one.candidate]].dominated = one.dominated;
   }
   std::stable_sort(judged.begin(), judged.end(),
@@ -480,6 +493,9 @@ GateAnswer evaluate_gate(branch::Engine& engine, const Repository& repository,
   const std::vector<CommitFacts> recent = recent_champions(engine, repository, policy);
   for (std::string& warning : warnings_of(policy)) answer.warnings.push_back(std::move(warning));
   std::vector<GateCandidate> facts = gate_candidates(engine, repository, policy, head, candidates);
+  compare_with_champion(policy, facts, [&](const CommitId& commit) {
+    return baseline ? baseline->against(commit) : nullptr;
+  });
   for (size_t i = 0; i < candidates.size(); ++i) {
     const CommitFacts* const to_beat =
         baseline ? baseline->against(candidates[i].commit.id) : nullptr;
@@ -490,7 +506,7 @@ GateAnswer evaluate_gate(branch::Engine& engine, const Repository& repository,
     }
     answer.candidates.push_back({candidates[i], std::move(verdict)});
   }
-  rank_candidates(policy, facts, answer.candidates);
+  rank_candidates(policy, facts, answer.candidates, answer.warnings);
   if (!answer.candidates.empty() && answer.candidates.front().rank)
     answer.refusal = destination_refusal(engine, repository, destination);
   return answer;

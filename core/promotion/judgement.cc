@@ -18,8 +18,10 @@
 #include "core/meta/expiry.h"
 #include "core/promotion/champion.h"
 #include "core/promotion/contenders.h"
+#include "core/promotion/distinction.h"
 #include "core/promotion/gate_policies.h"
 #include "core/promotion/gate_policy_store.h"
+#include "core/promotion/promotion_store.h"
 #include "core/promotion/ranking.h"
 #include "core/promotion/review.h"
 
@@ -210,7 +212,8 @@ std::vector<std::string> objects_of(const std::vector<GateCandidate>& candidates
 }
 
 /// Assigns ranks; returns the winner.
-std::optional<size_t> rank(const GatePolicy& policy, std::vector<RankedCandidate>& judged) {
+std::optional<size_t> rank(const GatePolicy& policy, std::vector<RankedCandidate>& judged,
+                           std::string& decided_by) {
   std::vector<size_t> passed;
   std::vector<GateCandidate> ranked;
   for (size_t i = 0; i < judged.size(); ++i) {
@@ -220,8 +223,17 @@ std::optional<size_t> rank(const GatePolicy& policy, std::vector<RankedCandidate
   }
   int32_t place = 0;
   std::optional<size_t> winner;
-  for (const Standing& standing : rank_candidates(policy, ranked)) {
+  const Ranking ranking = rank_candidates(policy, ranked);
+  decided_by = ranking.decided_by;
+  for (const Standing& standing : ranking.standings) {
     RankedCandidate& candidate = judged[passed[standing.candidate]];
+    candidate.tied = static_cast<size_t>(place) < ranking.tied;
+    if (ranking.undecided()) {
+      if (static_cast<size_t>(place++) >= ranking.tied) continue;
+      candidate.verdict.outcome = GateOutcome::kFailed;
+      candidate.verdict.rules.push_back(undecided_rule(policy, ranking));
+      continue;
+    }
     candidate.rank = ++place;
     candidate.dominated = standing.dominated;
     if (place == 1) winner = passed[standing.candidate];
@@ -365,6 +377,9 @@ Judgement judge_once(branch::Engine& engine, const Repository& repository,
                              .alias = alias,
                              .champion = out.champion,
                              .destination_head = out.destination.head};
+  compare_with_champion(out.policy, candidates, [&](const CommitId& commit) {
+    return baseline ? baseline->against(commit) : nullptr;
+  });
   for (size_t i = 0; i < candidates.size(); ++i) {
     GateCandidate& candidate = candidates[i];
     candidate.checks = results;
@@ -388,8 +403,9 @@ Judgement judge_once(branch::Engine& engine, const Repository& repository,
     Verdict verdict = evaluate(out.policy, candidate, to_beat, recent);
     out.candidates.push_back({.candidate = std::move(candidate), .verdict = std::move(verdict)});
   }
-  out.winner = refuse_outranked(request, out.candidates, rank(out.policy, out.candidates));
   Evidence evidence;
+  out.winner = refuse_outranked(request, out.candidates,
+                                rank(out.policy, out.candidates, evidence.decided_by));
   evidence.promotion = promotion.id;
   evidence.actor = promotion.actor;
   evidence.method = request.method;

@@ -42,6 +42,7 @@ bool permits_drift(const MetricRule& rule) {
   const bool more = rule.goal == MetricGoal::kMax;
   // The least that each bound demands, as "better by"; it is below zero where worse is permitted.
   const double least[] = {
+      rule.distinction ? rule.distinction->lower_bound : -HUGE_VAL,
       bound_of(rule, kMinDelta, -HUGE_VAL), bound_of(rule, kMinRelativeDelta, -HUGE_VAL),
       -bound_of(rule, more ? kMaxDecrease : kMaxIncrease, HUGE_VAL),
       -bound_of(rule, more ? kMaxRelativeDecrease : kMaxRelativeIncrease, HUGE_VAL)};
@@ -61,7 +62,7 @@ bool demands_anything(const GatePolicy& policy) {
 /// Whether the value of the rule's metric can make a candidate fail or win.
 bool decides(const GatePolicy& policy, const MetricRule& rule) {
   const auto names = [&](const TieBreak& by) { return by.metric == rule.name; };
-  return rule.min || rule.max || rule.floor || rule.primary ||
+  return rule.min || rule.max || rule.floor || rule.distinction || rule.primary ||
          std::any_of(rule.vs_champion.begin(), rule.vs_champion.end(),
                      [](const std::optional<double>& bound) { return bound.has_value(); }) ||
          policy.leading_rule() == &rule ||
@@ -146,6 +147,11 @@ std::vector<std::string> warnings_of(GatePolicy policy) {
       out.push_back(str_cat("metrics.", rule.name,
                             ": its value decides nothing, it only has to be there; write min, max, "
                             "vs_champion or primary"));
+    }
+    if (rule.distinction && &rule == policy.leading_rule() && policy.tie_break.empty()) {
+      out.push_back(str_cat("metrics.", rule.name,
+                            ": where the best candidates cannot be told apart, nobody wins; write "
+                            "tie_break, for example [created_at]"));
     }
     if (permits_drift(rule)) {
       out.push_back(str_cat("metrics.", rule.name,

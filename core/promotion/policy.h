@@ -90,6 +90,16 @@ struct ReplicateRules {
   bool operator==(const ReplicateRules&) const = default;
 };
 
+/// A bound on the improvement over the champion that chance does not explain: the lower confidence
+/// bound, by Welch's t of the replicates, must be above it.
+struct DistinctionRule {
+  double lower_bound = 0;
+  double confidence = 0.95;  ///< one-sided, kConfidenceMin to kConfidenceMax
+  bool operator==(const DistinctionRule&) const = default;
+};
+constexpr double kConfidenceMin = 0.5;
+constexpr double kConfidenceMax = 0.9999;
+
 struct MetricRule {
   std::string name;
   std::string split{};
@@ -101,7 +111,8 @@ struct MetricRule {
   bool primary = false;  ///< on at most one rule; the primary sort key of candidates
   /// The first that has a value counts; empty: api, commit metadata, files.
   std::vector<MetricSource> trusted{};
-  std::optional<ReplicateRules> runs{};  ///< excludes `trusted`
+  std::optional<ReplicateRules> runs{};          ///< excludes `trusted`
+  std::optional<DistinctionRule> distinction{};  ///< needs a goal, and `runs` of two or more
   bool operator==(const MetricRule&) const = default;
 };
 

@@ -7,7 +7,7 @@
 namespace tarn::promotion {
 namespace {
 
-constexpr std::array<PolicyKey, 67> kKeys{{
+constexpr std::array<PolicyKey, 70> kKeys{{
     {"name", "name", "", "The name of the policy; `tarn policy apply` takes it from here.",
      "dogs-champion"},
     {"destination", "branch", "",
@@ -69,6 +69,17 @@ constexpr std::array<PolicyKey, 67> kKeys{{
      "Greater by at most this share of the champion's value.", "0.02"},
     {"metrics[].vs_champion.max_relative_decrease", "number, 0 or more", "",
      "Less by at most this share of the champion's value.", "0.02"},
+    {"metrics[].vs_champion.lower_bound", "number", "",
+     "The improvement over the champion is above this, beyond chance: its lower confidence bound, "
+     "corrected for the candidates and tries that were compared. Needs `runs`. Else "
+     "`not_distinguishable`.",
+     "0"},
+    {"metrics[].vs_champion.confidence", "number, 0.5 to 0.9999", "0.95",
+     "The confidence of `lower_bound`, and of the order of candidates by the primary metric.",
+     "0.99"},
+    {"metrics[].vs_champion.test", "`welch`", "welch",
+     "How `lower_bound` is computed ([statistics.md](statistics.md)); there is no other value.",
+     "welch"},
     {"metrics[].vs_champion.floor", "map", "",
      "A bound on drift, over several promotions. Promotions that were rolled back do not count.",
      "{of_last: 10, max_drop: 0.01}"},

@@ -30,6 +30,8 @@ std::string company_of(std::string_view path) {
   if (path.starts_with("metrics[].runs.")) return "min: 5, by: param.seed";
   if (path == "metrics[].vs_champion.floor.of_last") return "max_drop: 0";
   if (path == "metrics[].vs_champion.floor.max_drop") return "of_last: 1";
+  if (path == "metrics[].vs_champion.confidence" || path == "metrics[].vs_champion.test")
+    return "lower_bound: 0";
   if (path.starts_with("metrics[].vs_champion.")) return "";
   if (path.starts_with("metrics[]")) return "name: m, goal: max";
   return "";
@@ -48,7 +50,9 @@ std::string document_with(std::string_view map, const std::string& member) {
   if (map == "metrics[].vs_champion.floor") inner = str_cat("{floor: ", inner, "}");
   if (map == "metrics[].runs") inner = str_cat("{name: m, runs: ", inner, "}");
   if (map.starts_with("metrics[].vs_champion"))
-    inner = str_cat("{name: m, goal: max, vs_champion: ", inner, "}");
+    inner = str_cat(
+        "{name: m, goal: max, vs_champion: ", inner,
+        member.find("lower_bound") == member.npos ? "}" : ", runs: {min: 2, by: param.seed}}");
   if (map == "after.losers") inner = str_cat("{losers: ", inner, "}");
   const std::string key(map.substr(0, map.find_first_of("[.")));
   if (key == "metrics") inner = str_cat("[", inner, "]");

@@ -278,6 +278,10 @@ class PolicyReader {
     }
     read_trusted(members, path, rule);
     if (const YamlNode* runs = find(members, "runs")) read_runs(*runs, path + ".runs", rule);
+    if (rule.distinction && (!rule.runs || rule.runs->min < 2)) {
+      in_.complain(node, path + ".vs_champion.lower_bound",
+                   "needs several measurements: runs with min of 2 or more");
+    }
     return rule;
   }
 
@@ -331,6 +335,7 @@ class PolicyReader {
         in_.complain(*value, value_path, "needs a goal: better is more with max, less with min");
       }
     }
+    read_distinction(members, node, path, has_goal, rule);
     if (const YamlNode* floor = find(members, "floor")) {
       read_floor(*floor, path + ".floor", has_goal, rule);
     }
@@ -338,6 +343,31 @@ class PolicyReader {
     const auto most = rule.vs_champion[static_cast<size_t>(ChampionBound::kMaxDelta)];
     if (least && most && *least > *most)
       in_.complain(node, path, "max_delta is less than min_delta");
+  }
+
+  void read_distinction(const Members& members, const YamlNode& node, const std::string& path,
+                        bool has_goal, MetricRule& rule) {
+    const YamlNode* bound = find(members, "lower_bound");
+    const YamlNode* confidence = find(members, "confidence");
+    const YamlNode* test = find(members, "test");
+    if (test != nullptr && test->text != "welch") in_.expected(*test, path + ".test", "welch");
+    DistinctionRule distinction;
+    if (bound != nullptr)
+      distinction.lower_bound = in_.number_at(*bound, path + ".lower_bound").value_or(0);
+    if (confidence != nullptr) {
+      distinction.confidence = in_.number_at(*confidence, path + ".confidence").value_or(0.95);
+      if (distinction.confidence < kConfidenceMin || distinction.confidence > kConfidenceMax)
+        in_.expected(*confidence, path + ".confidence", "0.5 to 0.9999");
+    }
+    if (bound == nullptr) {
+      if (confidence != nullptr || test != nullptr)
+        in_.complain(node, path, "confidence and test need lower_bound");
+    } else if (has_goal) {
+      rule.distinction = distinction;
+    } else {
+      in_.complain(*bound, path + ".lower_bound",
+                   "needs a goal: better is more with max, less with min");
+    }
   }
 
   void read_floor(const YamlNode& node, const std::string& path, bool has_goal, MetricRule& rule) {
@@ -425,7 +455,7 @@ class PolicyReader {
   /// Without an alias the promoter could choose the champion, or that there is none.
   void check_champion(const Members& members) {
     const auto compares = [](const MetricRule& rule) {
-      return rule.floor ||
+      return rule.floor || rule.distinction ||
              std::any_of(rule.vs_champion.begin(), rule.vs_champion.end(),
                          [](const std::optional<double>& bound) { return bound.has_value(); });
     };

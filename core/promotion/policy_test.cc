@@ -123,7 +123,10 @@ TEST(GatePolicy, WarnsOfRulesThatDecideNothing) {
         "metrics: [{name: a, goal: max, primary: true}, {name: b, goal: max}]\n",
         "metrics: [{name: \u0430ccuracy, min: 0.5}]\n",
         "metrics: [{name: a, min: 0.5, split: t\u0435st}]\n",
-        "metrics: [{name: a, min: 1, trust: ['api:nobody']}]\n"}) {
+        "metrics: [{name: a, min: 1, trust: ['api:nobody']}]\n",
+        "metrics: [{name: a, min: 1, runs: {min: 2, by: param.s, reporter: 'api:nobody'}}]\n",
+        "alias: c\nmetrics: [{name: a, goal: max, runs: {min: 2, by: param.s}, vs_champion: "
+        "{lower_bound: 0}}]\n"}) {
     EXPECT_EQ(warnings(nothing).size(), 1u) << nothing;
   }
   for (const char* something :
@@ -218,6 +221,22 @@ constexpr Refused kRefused[] = {
     {"metrics: [{name: \"a\ufeff\", min: 1}]", "metrics[0].name: holds a character that is not"},
     {"metrics: [{name: a, min: 1, split: 'test '}]", "metrics[0].split: begins or ends with"},
     {"metrics: [{name: a, vs_champion: {}}]", "vs_champion: names no bound"},
+    {"metrics: [{name: a, goal: max, vs_champion: {lower_bound: 0}}]",
+     "vs_champion.lower_bound: needs several measurements"},
+    {"metrics: [{name: a, goal: max, runs: {min: 1, by: param.s}, vs_champion: {lower_bound: 0}}]",
+     "vs_champion.lower_bound: needs several measurements"},
+    {"metrics: [{name: a, runs: {min: 5, by: param.s}, vs_champion: {lower_bound: 0}}]",
+     "lower_bound: needs a goal"},
+    {"metrics: [{name: a, goal: max, vs_champion: {confidence: 0.9}}]",
+     "confidence and test need lower_bound"},
+    {"metrics: [{name: a, goal: max, vs_champion: {lower_bound: 0, confidence: 1}}]",
+     "confidence: expected 0.5 to 0.9999"},
+    {"metrics: [{name: a, goal: max, vs_champion: {lower_bound: 0, confidence: 0.4}}]",
+     "confidence: expected 0.5 to 0.9999"},
+    {"metrics: [{name: a, goal: max, vs_champion: {lower_bound: 0, test: student}}]",
+     "test: expected welch"},
+    {"metrics: [{name: a, goal: max, runs: {min: 2, by: param.s}, vs_champion: {lower_bound: 0}}]",
+     "the policy needs \"alias\""},
     {"metrics: [{name: a, runs: {min: 5}}]", "runs: needs min and by"},
     {"metrics: [{name: a, runs: {min: 0, by: param.s}}]", "runs.min: expected 1 or more"},
     {"metrics: [{name: a, runs: {min: 101, by: param.s}}]", "runs.min: expected"},

@@ -5,6 +5,8 @@
 #include <numeric>
 #include <utility>
 
+#include "core/base/str_cat.h"
+#include "core/promotion/distinction.h"
 #include "core/promotion/metric_choice.h"
 
 namespace tarn::promotion {
@@ -91,28 +93,107 @@ std::vector<double> sort_keys(const GatePolicy& policy, const GateCandidate& can
 
 }  // namespace
 
-std::vector<Standing> rank_candidates(const GatePolicy& policy,
-                                      std::span<const GateCandidate> candidates) {
+namespace {
+
+/// Whether each candidate cannot be told apart from the best one by the leading metric, whose
+/// comparisons are corrected for one another.
+std::vector<bool> find_tied(const MetricRule& rule, size_t best,
+                            std::span<const Metric* const> values) {
+  std::vector<double> p_values;
+  for (const Metric* value : values) {
+    const auto better = value == nullptr || values[best] == nullptr
+                            ? std::nullopt
+                            : improvement_of(rule, *values[best], *value);
+    p_values.push_back(better ? better->p_greater() : 1);
+  }
+  // The best is not compared with itself.
+  p_values.erase(p_values.begin() + static_cast<std::ptrdiff_t>(best));
+  std::vector<double> adjusted = statistics::holm(p_values);
+  adjusted.insert(adjusted.begin() + static_cast<std::ptrdiff_t>(best), 1);
+  std::vector<bool> out;
+  for (const double p : adjusted) out.push_back(p >= 1 - rule.distinction->confidence);
+  return out;
+}
+
+std::string_view name_of(const TieBreak& by) {
+  if (by.kind == TieBreak::Kind::kMetric) return by.metric;
+  return by.kind == TieBreak::Kind::kModelBytes ? "model_bytes" : "created_at";
+}
+
+/// The key that puts `first` before `second`, of keys that begin with the leading metric.
+std::string deciding_key(const GatePolicy& policy, const std::vector<double>& first,
+                         const std::vector<double>& second) {
+  const auto [at, other] = std::mismatch(first.begin() + 1, first.end(), second.begin() + 1);
+  const size_t place = static_cast<size_t>(at - first.begin()) - 1;
+  if (at == first.end()) return "ref";
+  return std::string(place < policy.tie_break.size() ? name_of(policy.tie_break[place])
+                                                     : "created_at");
+}
+
+}  // namespace
+
+Ranking rank_candidates(const GatePolicy& policy, std::span<const GateCandidate> candidates) {
+  const MetricRule* leading = policy.leading_rule();
   std::vector<std::vector<double>> keys;
   std::vector<std::vector<double>> scores;
+  std::vector<std::vector<Metric>> metrics;
+  std::vector<const Metric*> values;
   for (const GateCandidate& candidate : candidates) {
-    const std::vector<Metric> metrics = metrics_of(policy, candidate);
-    keys.push_back(sort_keys(policy, candidate, metrics));
+    metrics.push_back(metrics_of(policy, candidate));
+    keys.push_back(sort_keys(policy, candidate, metrics.back()));
     std::vector<double>& row = scores.emplace_back();
     for (const MetricRule& rule : policy.metrics) {
-      if (rule.goal) row.push_back(score_of(rule, metrics));
+      if (rule.goal) row.push_back(score_of(rule, metrics.back()));
+    }
+    if (leading != nullptr) {
+      values.push_back(
+          choose_metric(metrics.back(), leading->name, leading->split, sources_of(*leading)));
     }
   }
   const std::vector<bool> dominated = find_dominated(scores);
-  std::vector<Standing> out;
-  for (size_t i = 0; i < candidates.size(); ++i) out.push_back({i, dominated[i]});
-  std::sort(out.begin(), out.end(), [&](const Standing& a, const Standing& b) {
-    if (keys[a.candidate] != keys[b.candidate]) return keys[a.candidate] > keys[b.candidate];
-    const GateCandidate& left = candidates[a.candidate];
-    const GateCandidate& right = candidates[b.candidate];
-    return std::pair(left.ref, left.facts.commit) < std::pair(right.ref, right.facts.commit);
-  });
+  Ranking out;
+  for (size_t i = 0; i < candidates.size(); ++i) out.standings.push_back({i, dominated[i]});
+  const auto sort = [&](size_t count, size_t first_key) {
+    const auto rest = [&](size_t i) { return std::span(keys[i]).subspan(first_key); };
+    std::sort(out.standings.begin(), out.standings.begin() + static_cast<std::ptrdiff_t>(count),
+              [&](const Standing& a, const Standing& b) {
+                const auto left = rest(a.candidate);
+                const auto right = rest(b.candidate);
+                if (!std::equal(left.begin(), left.end(), right.begin(), right.end())) {
+                  return std::lexicographical_compare(right.begin(), right.end(), left.begin(),
+                                                      left.end());
+                }
+                const GateCandidate& one = candidates[a.candidate];
+                const GateCandidate& other = candidates[b.candidate];
+                return std::pair(one.ref, one.facts.commit) <
+                       std::pair(other.ref, other.facts.commit);
+              });
+  };
+  sort(candidates.size(), 0);
+  if (leading == nullptr || !leading->distinction || candidates.size() < 2) return out;
+  const std::vector<bool> tied = find_tied(*leading, out.standings.front().candidate, values);
+  std::stable_partition(out.standings.begin(), out.standings.end(),
+                        [&](const Standing& one) { return tied[one.candidate]; });
+  out.tied = static_cast<size_t>(std::count(tied.begin(), tied.end(), true));
+  sort(out.tied, 1);
+  if (out.tied == 1) {
+    out.decided_by = leading->name;
+  } else if (policy.tie_break.empty()) {
+    out.decided_by = "nobody";
+  } else {
+    out.decided_by =
+        deciding_key(policy, keys[out.standings[0].candidate], keys[out.standings[1].candidate]);
+  }
   return out;
+}
+
+RuleResult undecided_rule(const GatePolicy& policy, const Ranking& ranking) {
+  return {.rule = "tie_break",
+          .outcome = RuleOutcome::kFail,
+          .code = "not_distinguishable",
+          .reason = str_cat(ranking.tied, " candidates cannot be told apart by ",
+                            policy.leading_rule()->name,
+                            ": measure them more often, or let the policy's tie_break decide")};
 }
 
 bool ranking_waits(const GatePolicy& policy, const GateCandidate& candidate) {

@@ -10,7 +10,7 @@ namespace {
 
 std::string order_of(const GatePolicy& policy, const std::vector<GateCandidate>& candidates) {
   std::string out;
-  for (const Standing& standing : rank_candidates(policy, candidates)) {
+  for (const Standing& standing : rank_candidates(policy, candidates).standings) {
     out += str_cat(out.empty() ? "" : " ", candidates[standing.candidate].ref,
                    standing.dominated ? "-" : "");
   }

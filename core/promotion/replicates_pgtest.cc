@@ -113,6 +113,56 @@ TEST_F(MeasuredTwice, AChampionOfOneValueIsMeasuredAgain) {
   EXPECT_EQ(outcome(promote({"exp-2"})), "promoted");
 }
 
+TEST_F(MeasuredTwice, NobodyWinsByChance) {
+  const auto policy = [&](const std::string& rest) {
+    std::string text(kSeeds);
+    text.replace(text.find("min_delta: 0.005"), 16, "lower_bound: 0");
+    text.resize(text.find("tie_break"));
+    apply_policy(text + rest);
+  };
+  policy("");
+  measured("exp-0", {0.90, 0.91, 0.92});
+  ASSERT_EQ(outcome(promote({"exp-0"})), "promoted");
+  measured("exp-1", {0.91, 0.92, 0.93});
+  Promotion promotion = promote({"exp-1"});
+  EXPECT_EQ(refused(promotion), "not_distinguishable");
+  Json found = Json::parse(promotion.evidence)["candidates"][0]["comparisons"][0];
+  EXPECT_EQ(found["comparisons"], 1);
+  EXPECT_EQ(found["tries"], 0);
+  EXPECT_NEAR(found["improvement"].get<double>(), 0.01, 1e-9);
+  EXPECT_NE(promotion.evidence.find("\"test\":\"welch\""), std::string::npos);
+
+  measured("exp-2", {0.980, 0.982, 0.984});
+  measured("exp-3", {0.981, 0.983, 0.985});
+  promotion = promote({"exp-2", "exp-3"});
+  EXPECT_EQ(outcome(promotion), "rejected gate_failed");
+  EXPECT_EQ(refused(promotion), "not_distinguishable not_distinguishable");
+  Json decided = Json::parse(promotion.evidence)["decided_by"];
+  EXPECT_EQ(decided["by"], "nobody");
+  EXPECT_EQ(decided["tied"].size(), 2U);
+  const GateAnswer dry =
+      evaluate_gate(*engine, repo, {.policy = "digits", .candidates = {"exp-2", "exp-3"}});
+  for (const JudgedCandidate& one : dry.candidates) {
+    EXPECT_FALSE(one.rank);
+    EXPECT_EQ(one.verdict.outcome, GateOutcome::kFailed);
+  }
+
+  policy("tie_break: [created_at]\napprovals: {count: 1}\nattempts: {max: 9, per: 7d}\n");
+  promotion = promote({"exp-2", "exp-3"});
+  ASSERT_EQ(outcome(promotion), kWaiting);
+  EXPECT_EQ(promotion.winner_ref, "exp-2") << "it was stored first";
+  decided = Json::parse(promotion.evidence)["decided_by"];
+  EXPECT_EQ(decided["by"], "created_at");
+  const Json test = Json::parse(promotion.review)["values"]["accuracy"]["test"];
+  EXPECT_EQ(test["name"], "welch");
+  EXPECT_EQ(test["confidence"], "0.95");
+  EXPECT_TRUE(test["lower_bound"].is_string());
+  end_promotion(*engine, repo, promotion.id, PromotionState::kCancelled, "ci", "");
+  found = Json::parse(promote({"exp-2"}).evidence)["candidates"][0]["comparisons"][0];
+  EXPECT_EQ(found["tries"], 1);
+  EXPECT_NEAR(found["adjusted_p"].get<double>(), 2 * found["p"].get<double>(), 1e-12);
+}
+
 TEST_F(MeasuredTwice, DryRunsAndComparisonsShowTheMean) {
   measured("exp-1", {0.90, 0.91, 0.92});
   const GateAnswer dry =

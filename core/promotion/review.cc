@@ -42,6 +42,16 @@ Json values_json(const GatePolicy& policy, const GateCandidate& candidate,
   Json out = Json::object();
   for (const MetricRule& rule : policy.metrics) {
     Json& value = out[rule.split.empty() ? rule.name : str_cat(rule.name, "@", rule.split)];
+    // Without the correction, which a commit of any other candidate changes: every judgement makes
+    // it again.
+    if (const auto at = candidate.distinctions.find({rule.name, rule.split});
+        at != candidate.distinctions.end()) {
+      value["test"] = {{"name", "welch"},
+                       {"confidence", to_text(rule.distinction->confidence)},
+                       {"improvement", to_text(at->second.improvement)},
+                       {"lower_bound",
+                        at->second.varies ? Json(to_text(at->second.lower_bound)) : Json(nullptr)}};
+    }
     write_value("candidate", metrics, rule, value);
     if (baseline == nullptr) {
       value["champion"] = nullptr;

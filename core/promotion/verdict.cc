@@ -186,6 +186,7 @@ class RuleEvaluation {
     for (size_t i = 0; i < kChampionBounds; ++i) {
       if (rule.vs_champion[i]) judge_distance(rule, static_cast<ChampionBound>(i), metric->value);
     }
+    if (rule.distinction) judge_distinction(rule, *metric);
     if (rule.floor) judge_floor(rule, metric->value);
   }
 
@@ -213,17 +214,6 @@ class RuleEvaluation {
          str_cat("has ", n, " of ", runs.min, " measurements",
                  runs.reporter.name.empty() ? "" : str_cat(" by ", runs.reporter.name),
                  ": record a run of this commit for each value of ", runs.by));
-  }
-
-  /// Whether the champion's value was measured otherwise than the rule says; adds the result then.
-  bool fails_for_champion(const MetricRule& rule, const std::string& id, const Metric& champion) {
-    if (is_measured_as(rule, champion)) return false;
-    fail(id, "champion_replicates_missing",
-         str_cat("the champion has ", champion.replicates.counted.size(), " of ", rule.runs->min,
-                 " measurements of ", rule.name,
-                 " as the policy wants them: let a user of remeasure record them, or let the "
-                 "policy not compare"));
-    return true;
   }
 
   void judge_missing(const MetricRule& rule, const std::string& id) {
@@ -257,18 +247,34 @@ class RuleEvaluation {
                  " was not measured for this commit", others.empty() ? "" : ", only ", others));
   }
 
-  void judge_distance(const MetricRule& rule, ChampionBound bound, double value) {
-    const std::string id = str_cat(id_of(rule), ".vs_champion.", name_of(bound));
-    if (champion_ == nullptr) return skip(id, "no_champion", "there is no champion yet");
+  /// The value to compare with, measured as the rule says; nullptr: there is none, and the result
+  /// of the rule `id` says so.
+  const Metric* champion_value(const MetricRule& rule, const std::string& id) {
+    if (champion_ == nullptr) {
+      skip(id, "no_champion", "there is no champion yet");
+      return nullptr;
+    }
     const Metric* other =
         choose_metric(champion_->metrics, rule.name, rule.split, sources_of(rule));
     if (other == nullptr || !std::isfinite(other->value)) {
-      return fail(
-          id, "champion_metric_missing",
-          str_cat("the champion has no ", rule.name,
-                  " that could be compared with: measure it, or let the policy not compare"));
+      fail(id, "champion_metric_missing",
+           str_cat("the champion has no ", rule.name,
+                   " that could be compared with: measure it, or let the policy not compare"));
+      return nullptr;
     }
-    if (fails_for_champion(rule, id, *other)) return;
+    if (is_measured_as(rule, *other)) return other;
+    fail(id, "champion_replicates_missing",
+         str_cat("the champion has ", other->replicates.counted.size(), " of ", rule.runs->min,
+                 " measurements of ", rule.name,
+                 " as the policy wants them: let a user of remeasure record them, or let the "
+                 "policy not compare"));
+    return nullptr;
+  }
+
+  void judge_distance(const MetricRule& rule, ChampionBound bound, double value) {
+    const std::string id = str_cat(id_of(rule), ".vs_champion.", name_of(bound));
+    const Metric* other = champion_value(rule, id);
+    if (other == nullptr) return;
     const Distance distance = distance_of(rule, bound, value, other->value);
     const double slack = kRounding * std::max(std::abs(value), std::abs(other->value));
     const bool holds = distance.at_least ? distance.value >= distance.limit - slack
@@ -278,6 +284,28 @@ class RuleEvaluation {
         str_cat(rule.name, " is ", to_text(value), ", the champion's ", measured_text(*other),
                 remeasured_by(*other), ": ", difference_to_text(distance.value), " ", distance.word,
                 ", wanted at ", distance.at_least ? "least " : "most ", to_text(distance.limit)));
+  }
+
+  void judge_distinction(const MetricRule& rule, const Metric& own) {
+    const std::string id = id_of(rule) + ".vs_champion.lower_bound";
+    const Metric* other = champion_value(rule, id);
+    if (other == nullptr) return;
+    std::string reason = str_cat(rule.name, " is ", measured_text(own), ", the champion's ",
+                                 measured_text(*other), remeasured_by(*other), ": ");
+    const auto at = candidate_.distinctions.find({rule.name, rule.split});
+    if (at == candidate_.distinctions.end() || !at->second.varies) {
+      return fail(id, "not_distinguishable",
+                  reason + "no value varies, so nothing says how much of it is chance");
+    }
+    const Distinction& found = at->second;
+    reason += str_cat("better by ", difference_to_text(found.improvement), ", by at least ",
+                      difference_to_text(found.lower_bound), " with a confidence of ",
+                      to_text(rule.distinction->confidence), ", wanted above ",
+                      to_text(rule.distinction->lower_bound), "; p is ",
+                      difference_to_text(found.adjusted_p), " after correction for ",
+                      found.comparisons, " candidates and ", found.tries, " earlier tries");
+    judge_bound(id, found.adjusted_p < 1 - rule.distinction->confidence, "not_distinguishable",
+                std::move(reason));
   }
 
   void judge_floor(const MetricRule& rule, double value) {
