@@ -54,7 +54,9 @@ struct Metric {
   /// trusts.
   bool remeasured = false;
   std::optional<double> replaced{};  ///< the value that it replaces; nullopt if there was none
-  Replicates replicates{};           ///< the value is their mean
+  /// Why the policy caps the value of this champion, which is in `replaced`; "" = it does not.
+  std::string cap_reason{};
+  Replicates replicates{};  ///< the value is their mean
 
   /// "api", "commit-metadata", "file:<path>", "check:<name>".
   std::string origin_text() const;

@@ -96,6 +96,30 @@ void measure_again(const GatePolicy& policy, std::vector<Metric> again, CommitFa
   }
 }
 
+/// Lowers the values of a champion that the policy caps. Replicates move with their mean.
+void cap_values(const GatePolicy& policy, std::span<const CommitId> commits, CommitFacts& facts) {
+  for (const MetricRule& rule : policy.metrics) {
+    if (!rule.cap || std::find(commits.begin(), commits.end(), rule.cap->commit) == commits.end()) {
+      continue;
+    }
+    const Metric* const chosen =
+        choose_metric(facts.metrics, rule.name, rule.split, sources_of(rule));
+    if (chosen == nullptr) continue;
+    const bool too_good = rule.goal == MetricGoal::kMin ? !(chosen->value >= rule.cap->value)
+                                                        : !(chosen->value <= rule.cap->value);
+    if (!too_good) continue;
+    Metric capped = *chosen;
+    capped.replaced = chosen->value;
+    capped.value = rule.cap->value;
+    capped.cap_reason = rule.cap->reason;
+    for (Replicate& one : capped.replicates.counted) one.value += capped.value - *capped.replaced;
+    std::erase_if(facts.metrics, [&](const Metric& metric) {
+      return metric.name == rule.name && metric.split == rule.split;
+    });
+    facts.metrics.push_back(std::move(capped));
+  }
+}
+
 /// Keeps the better of the two values for each rule with a goal.
 void keep_best(const GatePolicy& policy, CommitFacts& best, const CommitFacts& other) {
   for (const MetricRule& rule : policy.metrics) {
@@ -121,6 +145,7 @@ CommitFacts facts_of_winner(branch::Engine& engine, const Repository& repository
   measure_again(policy,
                 remeasurements(engine, repository, policy, std::array{winner, result}, promoted),
                 facts);
+  cap_values(policy, std::array{winner, result}, facts);
   return facts;
 }
 
@@ -154,6 +179,7 @@ CommitFacts champion_facts(branch::Engine& engine, const Repository& repository,
       measure_again(
           policy, remeasurements(engine, repository, policy, std::array{champion}, *since), facts);
     }
+    cap_values(policy, std::span(&champion, 1), facts);
   }
   facts.commit = champion;
   return facts;

@@ -1,6 +1,7 @@
 // Remeasuring a champion, which only users named in the policy may do.
 #include <nlohmann/json.hpp>
 
+#include "core/base/str_cat.h"
 #include "core/branch/aliases.h"
 #include "core/promotion/champion.h"
 #include "core/promotion/evidence.h"
@@ -253,6 +254,61 @@ TEST_F(Remeasuring, EndsWithThePolicyThatNamesTheUser) {
   apply_policy();
   candidate("exp-next", "0.7");
   EXPECT_EQ(outcome(promote({"exp-next"})), "rejected gate_failed");
+}
+
+/// A champion that claimed 1.0, and policies that cap its value.
+class CappedChampion : public Promotions {
+ protected:
+  void SetUp() override {
+    Promotions::SetUp();
+    apply_policy();
+    candidate("exp-claim", "1.0");
+    first_ = promote({"exp-claim"});
+    ASSERT_EQ(outcome(first_), "promoted");
+    candidate("exp-good", "0.9");
+    ASSERT_EQ(outcome(promote({"exp-good"})), "rejected gate_failed");
+  }
+  void cap(const CommitId& commit, const std::string& value) {
+    apply_policy(str_cat("name: digits\ndestination: main\nalias: champion\nmetrics:\n",
+                         "  - {name: accuracy, goal: max, primary: true, vs_champion: {min_delta: ",
+                         "0.005, cap: {commit: ", to_text(commit), ", value: ", value,
+                         ", reason: five images}}}\n"));
+  }
+  Promotion first_;
+};
+
+TEST_F(CappedChampion, IsNoBetterThanItsCap) {
+  cap(*first_.result, "0.85");
+  const Promotion done = promote({"exp-good"});
+  EXPECT_EQ(outcome(done), "promoted");
+  const std::string evidence = get_promotion(*engine, repo, done.id).evidence;
+  EXPECT_NE(evidence.find(R"("capped":{"reason":"five images","was":1.0})"), std::string::npos)
+      << evidence;
+  candidate("exp-worse", "0.87");
+  EXPECT_EQ(outcome(promote({"exp-worse"})), "rejected gate_failed")
+      << "the next champion has no cap";
+}
+
+TEST_F(CappedChampion, MayBeNamedByThePromotedCandidate) {
+  cap(*first_.winner, "0.85");
+  EXPECT_EQ(outcome(promote({"exp-good"})), "promoted");
+}
+
+TEST_F(CappedChampion, StillHasToBeBeaten) {
+  cap(*first_.result, "0.95");
+  EXPECT_EQ(outcome(promote({"exp-good"})), "rejected gate_failed");
+  cap(*first_.result, "2");
+  EXPECT_EQ(outcome(promote({"exp-good"})), "rejected gate_failed") << "a cap raises no value";
+  cap(head("exp-good"), "0.1");
+  EXPECT_EQ(outcome(promote({"exp-good"})), "rejected gate_failed") << "of another commit";
+}
+
+TEST_F(CappedChampion, CapHoldsAfterItsRollback) {
+  const Promotion back = roll_back_promotion(*engine, repo, first_.id, {"ci"}, "");
+  work();
+  ASSERT_EQ(outcome(promote({"exp-good"})), "rejected gate_failed") << "the bar stays";
+  cap(*first_.result, "0.85");
+  EXPECT_EQ(outcome(promote({"exp-good"})), "promoted") << back.id;
 }
 
 }  // namespace

@@ -54,6 +54,9 @@ Json metrics_json(const std::vector<Metric>& metrics) {
                             {"at", to_rfc3339(metric.measured)},
                             {"was", metric.replaced ? number(*metric.replaced) : Json(nullptr)}};
     }
+    if (!metric.cap_reason.empty()) {
+      item["capped"] = {{"was", number(*metric.replaced)}, {"reason", metric.cap_reason}};
+    }
     if (!metric.replicates.by.empty()) {
       const statistics::Sample sample = sample_of(metric);
       item["runs"] = {{"by", metric.replicates.by},

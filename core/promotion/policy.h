@@ -52,6 +52,16 @@ struct ChampionFloor {
 };
 constexpr uint32_t kFloorChampionsMax = 200;
 
+/// A bound on the value of one champion that claimed too much: while it is compared with, the value
+/// counts as no better than this.
+struct ChampionCap {
+  CommitId commit{};  ///< the promotion's, or the candidate's that it promoted
+  double value = 0;
+  std::string reason{};
+  bool operator==(const ChampionCap&) const = default;
+};
+constexpr size_t kCapReasonBytesMax = 500;
+
 /// A user that a policy names.
 struct PolicyUser {
   std::string name{};
@@ -112,6 +122,7 @@ struct MetricRule {
   /// The first that has a value counts; empty: api, commit metadata, files.
   std::vector<MetricSource> trusted{};
   std::optional<ReplicateRules> runs{};          ///< excludes `trusted`
+  std::optional<ChampionCap> cap{};              ///< needs a goal
   std::optional<DistinctionRule> distinction{};  ///< needs a goal, and `runs` of two or more
   bool operator==(const MetricRule&) const = default;
 };

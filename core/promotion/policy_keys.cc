@@ -7,7 +7,7 @@
 namespace tarn::promotion {
 namespace {
 
-constexpr std::array<PolicyKey, 70> kKeys{{
+constexpr std::array<PolicyKey, 74> kKeys{{
     {"name", "name", "", "The name of the policy; `tarn policy apply` takes it from here.",
      "dogs-champion"},
     {"destination", "branch", "",
@@ -80,6 +80,18 @@ constexpr std::array<PolicyKey, 70> kKeys{{
     {"metrics[].vs_champion.test", "`welch`", "welch",
      "How `lower_bound` is computed ([statistics.md](statistics.md)); there is no other value.",
      "welch"},
+    {"metrics[].vs_champion.cap", "map", "",
+     "A bound on the value of one champion that claimed too much, so that nobody could follow it. "
+     "Needs `goal`.",
+     ""},
+    {"metrics[].vs_champion.cap.commit", "id of a commit", "",
+     "**Required** in its map. The champion's whole commit id, or that of the promoted candidate; "
+     "the cap has no effect on others.",
+     "1111111111111111111111111111111111111111111111111111111111111111"},
+    {"metrics[].vs_champion.cap.value", "number", "",
+     "**Required** in its map. The champion's value counts as no better than this.", "0.93"},
+    {"metrics[].vs_champion.cap.reason", "text", "",
+     "**Required** in its map. Why; evidence and verdicts say it.", "measured on five images"},
     {"metrics[].vs_champion.floor", "map", "",
      "A bound on drift, over several promotions. Promotions that were rolled back do not count.",
      "{of_last: 10, max_drop: 0.01}"},

@@ -28,6 +28,11 @@ std::string company_of(std::string_view path) {
   if (path == "metrics[].runs.by") return "min: 5";
   if (path == "metrics[].runs.min") return "by: param.seed";
   if (path.starts_with("metrics[].runs.")) return "min: 5, by: param.seed";
+  constexpr std::string_view kCommit =
+      "1111111111111111111111111111111111111111111111111111111111111111";
+  if (path == "metrics[].vs_champion.cap.commit") return "value: 1, reason: r";
+  if (path == "metrics[].vs_champion.cap.value") return str_cat("reason: r, commit: ", kCommit);
+  if (path == "metrics[].vs_champion.cap.reason") return str_cat("value: 1, commit: ", kCommit);
   if (path == "metrics[].vs_champion.floor.of_last") return "max_drop: 0";
   if (path == "metrics[].vs_champion.floor.max_drop") return "of_last: 1";
   if (path == "metrics[].vs_champion.confidence" || path == "metrics[].vs_champion.test")
@@ -48,6 +53,7 @@ std::string document_with(std::string_view map, const std::string& member) {
   }
   std::string inner = str_cat("{", member, "}");
   if (map == "metrics[].vs_champion.floor") inner = str_cat("{floor: ", inner, "}");
+  if (map == "metrics[].vs_champion.cap") inner = str_cat("{cap: ", inner, "}");
   if (map == "metrics[].runs") inner = str_cat("{name: m, runs: ", inner, "}");
   if (map.starts_with("metrics[].vs_champion"))
     inner = str_cat(

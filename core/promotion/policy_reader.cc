@@ -339,6 +339,9 @@ class PolicyReader {
     if (const YamlNode* floor = find(members, "floor")) {
       read_floor(*floor, path + ".floor", has_goal, rule);
     }
+    if (const YamlNode* cap = find(members, "cap")) {
+      read_cap(*cap, path + ".cap", has_goal, rule);
+    }
     const auto least = rule.vs_champion[static_cast<size_t>(ChampionBound::kMinDelta)];
     const auto most = rule.vs_champion[static_cast<size_t>(ChampionBound::kMaxDelta)];
     if (least && most && *least > *most)
@@ -368,6 +371,27 @@ class PolicyReader {
       in_.complain(*bound, path + ".lower_bound",
                    "needs a goal: better is more with max, less with min");
     }
+  }
+
+  void read_cap(const YamlNode& node, const std::string& path, bool has_goal, MetricRule& rule) {
+    const Members members =
+        in_.members_of(node, path, policy_keys_below("metrics[].vs_champion.cap"));
+    if (node.kind != YamlNode::Kind::kMap) return;
+    if (!has_goal) in_.complain(node, path, "needs a goal: better is more with max, less with min");
+    const YamlNode* commit = find(members, "commit");
+    const YamlNode* value = find(members, "value");
+    const YamlNode* reason = find(members, "reason");
+    if (commit == nullptr || value == nullptr || reason == nullptr) {
+      return in_.complain(node, path, "needs commit, value and reason");
+    }
+    ChampionCap& cap = rule.cap.emplace();
+    if (const auto id = parse_commit_id(commit->text)) {
+      cap.commit = *id;
+    } else {
+      in_.expected(*commit, path + ".commit", "the whole id of a commit");
+    }
+    cap.value = in_.number_at(*value, path + ".value").value_or(0);
+    cap.reason = in_.text_at(*reason, path + ".reason", kCapReasonBytesMax).value_or("");
   }
 
   void read_floor(const YamlNode& node, const std::string& path, bool has_goal, MetricRule& rule) {

@@ -195,6 +195,10 @@ class RuleEvaluation {
   }
 
   static std::string remeasured_by(const Metric& metric) {
+    if (!metric.cap_reason.empty()) {
+      return str_cat(" (capped by the policy, it was ", to_text(*metric.replaced), ": ",
+                     metric.cap_reason, ")");
+    }
     if (!metric.remeasured) return "";
     return str_cat(" (measured again by ", metric.reporter, ", before it was ",
                    metric.replaced ? to_text(*metric.replaced) : "missing", ")");
