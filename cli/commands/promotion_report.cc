@@ -58,7 +58,13 @@ const Json* find_metric(const Json& metrics, const std::string& name) {
 }
 
 std::string shown_value(const Json* metric) {
-  return metric == nullptr ? "-" : number_text(metric->value("value", Json()));
+  if (metric == nullptr) return "-";
+  const Json capped = metric->value("capped", Json::object());
+  return str_cat(number_text(metric->value("value", Json())), spread_text(*metric),
+                 capped.empty() ? ""
+                                : str_cat(" (capped by the policy, it was ",
+                                          number_text(capped.value("was", Json())), ": ",
+                                          text(capped, "reason"), ")"));
 }
 
 /// "+0.01"; "" unless both are numbers.
@@ -123,6 +129,26 @@ Section values(const Json& evidence, const Json& winner) {
         {metric_name(metric),
          str_cat(shown_value(&metric), " (does not count: ", text(metric, "why"), ")"), "", "",
          text(metric, "origin"), ""});
+  }
+  return out;
+}
+
+/// The statistics of the winner's improvement over the champion.
+Section statistics(const Json& evidence, const Json& winner) {
+  Section out{.title = "Improvement over the champion",
+              .columns = {"metric", "better by", "at least", "p", "corrected for", "test"}};
+  for (const Json& one : list(winner, "comparisons")) {
+    out.rows.push_back(
+        {metric_name(one), number_text(one.value("improvement", Json())),
+         number_text(one.value("lower_bound", Json())),
+         number_text(one.value("adjusted_p", Json())),
+         str_cat(text(one, "comparisons"), " candidates, ", text(one, "tries"), " earlier tries"),
+         text(one, "test")});
+  }
+  const Json decided = evidence.value("decided_by", Json::object());
+  if (!decided.empty()) {
+    out.rows.push_back(
+        {"first place", "", "", "", "", str_cat("decided by ", text(decided, "by"))});
   }
   return out;
 }
@@ -232,8 +258,8 @@ std::vector<Section> sections_of(const std::string& body) {
   const Json winner = found == nullptr ? Json::object() : *found;
   std::vector<Section> out = {summary(promotion, evidence)};
   for (Section section :
-       {values(evidence, winner), rules(winner), candidates(evidence), objects(winner),
-        people(promotion, winner), tries(evidence, promotion), steps(promotion)}) {
+       {values(evidence, winner), statistics(evidence, winner), rules(winner), candidates(evidence),
+        objects(winner), people(promotion, winner), tries(evidence, promotion), steps(promotion)}) {
     if (!section.rows.empty()) out.push_back(std::move(section));
   }
   out.push_back(
