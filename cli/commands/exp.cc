@@ -423,7 +423,8 @@ struct Compare {
                 "columns, such as accuracy:max,loss:min; the first one ranks; default: the metrics "
                 "of the policy, or all")
         .option("--policy", policy,
-                "a gate policy that defines which values are better where --metrics does not")
+                "a gate policy that defines which values are better where --metrics does not; "
+                "default without --metrics: the repository's only one")
         .option("--params", params, "changed (default), all or none")
         .flag("--no-objects", no_objects, "do not count changed objects")
         .flag("--md", markdown, "same as -o md");
@@ -495,11 +496,52 @@ std::string warnings_text(const Json& row) {
   return joined(row.value("warnings", std::vector<std::string>{}), "; ");
 }
 
+using Verdicts = std::map<std::string, std::string>;
+
+/// The repository's only gate policy; "" = there is none, there are several, or the user may not
+/// read them.
+std::string single_policy(Session& session) {
+  try {
+    const Json page = session.client.call(
+        {.path = api_path({"repositories", session.repository("").repository, "policies"}),
+         .query = {{"amount", "2"}}});
+    const Json& found = page["results"];
+    return found.size() == 1 ? found[0].value("name", "") : "";
+  } catch (const Error& error) {
+    if (error.code() != ErrorCode::kPermissionDenied) throw;
+    return "";
+  }
+}
+
+/// The answer of the gate for each candidate, by ref: "passed", or the rules that fail. Empty, with
+/// a remark, where it cannot be asked.
+Verdicts verdicts_of(Session& session, const std::string& policy, const Compare& options) {
+  Verdicts out;
+  if (policy.empty()) return out;
+  try {
+    const Json answer = session.client.call(post_request(
+        api_path({"repositories", session.repository("").repository, "policies", policy}) +
+            ":evaluate",
+        {{"candidates", options.candidates}}));
+    for (const Json& candidate : answer["results"]) {
+      std::string text = candidate.value("verdict", "");
+      for (const Json& rule : candidate["rules"]) {
+        if (rule.value("outcome", "") == "fail") text += str_cat(" ", rule.value("rule", ""));
+      }
+      out[candidate.value("ref", "")] = text;
+    }
+  } catch (const Error& error) {
+    session.out.remark(str_cat("the gate was not asked: ", error.message()));
+  }
+  return out;
+}
+
 /// The rows, the baseline first.
 class Table {
  public:
-  Table(Output& out, const Compare& options, const Json& first)
+  Table(Output& out, const Compare& options, const Json& first, Verdicts verdicts)
       : out_(out),
+        verdicts_(std::move(verdicts)),
         objects_(!options.no_objects && first.contains("baseline")),
         params_(options.params != "none"),
         rows_(out.list("Comparison", columns_from(first))) {
@@ -519,6 +561,10 @@ class Table {
     for (const std::string& column : metrics_) cells.push_back(value_of(row, column));
     if (params_) cells.push_back(params_text(row));
     if (objects_) cells.push_back(objects_text(row));
+    if (!verdicts_.empty()) {
+      const auto verdict = verdicts_.find(row.value("ref", ""));
+      cells.push_back(verdict == verdicts_.end() ? "" : verdict->second);
+    }
     cells.push_back(warnings_text(row));
     rows_.add(row, std::move(cells));
   }
@@ -529,11 +575,13 @@ class Table {
     columns.insert(columns.end(), metrics_.begin(), metrics_.end());
     if (params_) columns.push_back("params");
     if (objects_) columns.push_back("objects");
+    if (!verdicts_.empty()) columns.push_back("gate");
     columns.push_back("warnings");
     return columns;
   }
 
   const Output& out_;
+  const Verdicts verdicts_;
   const bool objects_;
   const bool params_;
   std::vector<std::string> metrics_;
@@ -570,7 +618,12 @@ void compare_commits(Session& session, const Compare& options) {
             {"params", options.params},
             {"objects", !options.no_objects}};
   if (!options.baseline.empty()) body["baseline"] = options.baseline;
-  if (!options.policy.empty()) body["policy"] = options.policy;
+  std::string policy = options.policy;
+  if (policy.empty() && options.metrics.empty()) {
+    policy = single_policy(session);
+    if (!policy.empty()) session.out.remark(str_cat("compared by policy ", policy));
+  }
+  if (!policy.empty()) body["policy"] = policy;
   const Json asked = metrics_from(options.metrics);
   if (!asked.empty()) body["metrics"] = asked;
   Output markdown(Format::kMarkdown, session.out.data(), std::cerr, /*quiet=*/false);
@@ -593,7 +646,7 @@ void compare_commits(Session& session, const Compare& options) {
   each_page(session, std::move(body), [&](const Json& answer) {
     if (!table) {
       check_metrics(session, asked, answer);
-      table = std::make_unique<Table>(out, options, answer);
+      table = std::make_unique<Table>(out, options, answer, verdicts_of(session, policy, options));
       for (const Json& warning : answer["warnings"]) out.warn(warning.get<std::string>());
     }
     for (const Json& row : answer["results"]) table->add(row);

@@ -4,7 +4,7 @@ import json
 
 import pytest
 from command import Cli
-from test_promotion import told_in
+from test_promotion import candidate, told_in
 from users import allow
 
 POLICY = """name: dogs-champion
@@ -178,3 +178,17 @@ def test_a_second_user_confirms_a_change(cli, repo, tmp_path, make_user):
     other.run("policy", "rm", "dogs", "-y", status=12)
     cli.run("policy", "rm", "dogs", "-y")
     cli.run("policy", "show", "dogs", status=4)
+
+
+def test_a_comparison_says_what_the_gate_would(cli, repo, tmp_path):
+    for name, accuracy in {"experiment-1": 0.7, "experiment-2": 0.9, "experiment-3": 0.5}.items():
+        candidate(repo, name, {"accuracy": accuracy, "loss": 0.1})
+    (tmp_path / "policy.yaml").write_text(POLICY)
+    cli.run("policy", "apply", "-f", tmp_path / "policy.yaml")
+    shown = cli.run("exp", "compare", "experiment-*", "-o", "csv")
+    assert "compared by policy dogs-champion" in shown.talk
+    columns, *rows = [line.split(",") for line in shown.text.splitlines()]
+    gate, ref, rank = (columns.index(name) for name in ("gate", "candidate", "rank"))
+    assert [(row[ref], row[rank]) for row in rows] == [("experiment-2", "1"), ("experiment-1", "2"), ("experiment-3", "3")]
+    assert [row[gate].split(" ")[0] for row in rows] == ["passed", "passed", "failed"]
+    assert "metrics.accuracy.min" in rows[2][gate]
