@@ -282,7 +282,7 @@ TEST_F(CappedChampion, IsNoBetterThanItsCap) {
   const Promotion done = promote({"exp-good"});
   EXPECT_EQ(outcome(done), "promoted");
   const std::string evidence = get_promotion(*engine, repo, done.id).evidence;
-  EXPECT_NE(evidence.find(R"("capped":{"reason":"five images","was":1.0})"), std::string::npos)
+  EXPECT_NE(evidence.find(R"("capped":{"was":1.0,"reason":"five images"})"), std::string::npos)
       << evidence;
   candidate("exp-worse", "0.87");
   EXPECT_EQ(outcome(promote({"exp-worse"})), "rejected gate_failed")

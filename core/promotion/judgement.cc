@@ -438,6 +438,11 @@ Judgement judge_once(branch::Engine& engine, const Repository& repository,
   out.commits.push_back(out.head.id);
   if (out.champion) out.commits.push_back(*out.champion);
   if (baseline) out.mentioned.push_back(baseline->facts.commit);
+  for (const MetricRule& rule : out.policy.metrics) {
+    if (rule.cap && engine.commits.find(repository.id, rule.cap->commit)) {
+      out.mentioned.push_back(rule.cap->commit);
+    }
+  }
   for (const auto& meant : {evidence.ancestor, evidence.unchanged_since}) {
     if (meant) out.mentioned.push_back(*meant);
   }
