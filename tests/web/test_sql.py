@@ -252,7 +252,7 @@ def repository(tarn, files):
 
 
 def ask(page, path, size, queries):
-    """What the worker of the page answers."""
+    """Returns the answer of the page's worker."""
     kind = {"parquet": "parquet", "csv": "csv", "arrow": "arrow", "json": "json"}[path.rpartition(".")[2]]
     return page.evaluate(
         RUN,
