@@ -116,6 +116,15 @@ std::string instead_of_path(Session& session, const std::string& repository,
                  repository, '/', ref, slash == path.size() ? "/" : path.substr(slash));
 }
 
+/// Advice about an alias that is nowhere, such as one that a rollback removed; "" = it is
+/// somewhere.
+std::string about_alias(Session& session, const std::string& repository, const std::string& ref) {
+  const std::string name = ref.substr(1, ref.find_first_of("~^") - 1);
+  if (finds(session, {.path = api_path({"repositories", repository, "aliases", name})})) return "";
+  return str_cat("@", name, " is nowhere: tarn alias log tarn://", repository, "/", name,
+                 " shows where it was");
+}
+
 /// Whether the command has -r, for everything below a prefix.
 bool takes_prefixes(std::string_view command) {
   constexpr std::array<std::string_view, 4> kRecursive{"tarn fs rm", "tarn fs cp", "tarn fs mv",
@@ -138,6 +147,11 @@ std::string advice_for_missing(Session& session, std::string_view command, const
     return str_cat('"', repository, "\" is a branch, tag or commit of tarn://", usual,
                    " and was read as a repository: write tarn://", usual, '/', repository,
                    " for it, or leave it out where a repository is wanted");
+  }
+  if (words.size() >= kMember && words[3].starts_with('@')) {
+    if (std::string advice = about_alias(session, repository, words[3]); !advice.empty()) {
+      return advice;
+    }
   }
   if (error.reason() == reason::kObjectNotFound) {
     const std::string path = query_of(missing, "path");

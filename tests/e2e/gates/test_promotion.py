@@ -588,3 +588,14 @@ def test_a_report_tells_the_whole_decision_and_proves_itself(cli, repo, tmp_path
         page.with_suffix(".bad").write_text(changed.replace(was, now, 1))
         cli.run("promote", "report", "--verify", page.with_suffix(".bad"), status=1)
     cli.run("promote", "report", "--verify", tmp_path / "policy.yaml", status=1)
+
+
+def test_who_reads_by_an_alias_that_a_rollback_removed_is_told(cli, repo, tmp_path):
+    candidate(repo, "exp-1", {"accuracy": 0.9, "loss": 0.1})
+    apply(cli, tmp_path)
+    cli.run("promote", "exp-1", "--to", "main", *TIMEOUT)
+    cli.run("promote", "rollback", cli.json("promote", "ls")["items"][0]["id"], *TIMEOUT)
+    for words in [("fs", "cat", f"tarn://{repo.id}/@champion/artifacts/model.pkl"), ("log", "@champion"), ("log", "@champion~1")]:
+        told = cli.run(*words, status=4).talk
+        assert "tarn alias log" in told and "branch list" not in told, told
+    assert len(cli.json("alias", "log", f"tarn://{repo.id}/champion")["items"]) == 2
