@@ -33,8 +33,11 @@ export class SqlSession {
             () => this.stop(`The query was ended after ${count(secondsMax)} seconds.`),
             secondsMax * 1000,
           );
-        else if ('error' in data) reject(new Error(data.error));
-        else resolve(data);
+        else if ('error' in data) {
+          // The engine did not open. Memory of its instance is given back with the worker only.
+          if (timer === undefined) this.stop(data.error);
+          else reject(new Error(data.error));
+        } else resolve(data);
       };
       worker.onerror = () => this.stop('The query engine could not be loaded.');
       worker.postMessage({ source: this.source, query } satisfies SqlRequest);

@@ -7,16 +7,13 @@ export interface SqlRequest {
   query: string;
 }
 
-/** "ready" comes once for each request, when DuckDB is loaded and the query begins. */
+/** "ready" comes once for each request, when DuckDB is loaded and the query begins. An error before it ends the worker. */
 export type SqlAnswer = 'ready' | SqlResult | { error: string };
 
 let opened: Promise<SqlEngine> | undefined;
 
 async function answer({ source, query }: SqlRequest): Promise<SqlAnswer> {
-  const engine = await (opened ??= SqlEngine.open(source).catch((error: unknown) => {
-    opened = undefined;
-    throw error;
-  }));
+  const engine = await (opened ??= SqlEngine.open(source));
   self.postMessage('ready' satisfies SqlAnswer);
   return engine.query(query);
 }
