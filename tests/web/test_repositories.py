@@ -147,11 +147,44 @@ def test_an_import_that_removes_objects_asks_first(window, rest, tarn):
     expect(dialog.get_by_role("alert")).to_have_text("At the destination: 3 objects. 2 will be removed, 1 changed, and 1 added.")
     window.review("import-removes")
     expect(dialog.get_by_role("button", name="Import", exact=True)).to_be_disabled()
+    rows = [row.inner_text().split() for row in dialog.get_by_role("row").all()[1:]]
+    assert [row[:2] for row in rows] == [["raw/b", "removed"], ["raw/c", "removed"], ["raw/a", "changed"], ["raw/new", "added"]]
+    dialog.get_by_label("to remove 2 objects").fill("3")
+    expect(dialog.get_by_role("button", name="Import", exact=True)).to_be_disabled()
     assert rest.paths("replaced", prefix="raw/") == ["raw/a", "raw/b", "raw/c"]
-    dialog.get_by_label("Remove 2 objects").click()
+    dialog.get_by_label("to remove 2 objects").fill("2")
     dialog.get_by_role("button", name="Import", exact=True).click()
     expect(dialog).to_contain_text("2 objects of before removed")
     assert rest.paths("replaced") == ["other", "raw/a", "raw/new"]
+
+
+def test_what_an_import_may_mean_besides_is_said(window, rest, tarn):
+    rest.repository("meant")
+    source = tarn.import_root / "meant"
+    source.mkdir()
+    (source / "set").mkdir()
+    for name in ("set/a", "set2", "one", "one.txt"):
+        (source / name).write_bytes(b"x")
+    page = window.go("/?q=meant")
+    page.get_by_role("button", name="Actions of meant").click()
+    page.get_by_role("menuitem", name="Import data…").click()
+    dialog = page.get_by_role("dialog", name="Import into meant at main")
+    at = dialog.get_by_label("Destination prefix")
+    preview = dialog.get_by_role("button", name="Preview")
+    dialog.get_by_label("Source", exact=True).fill(f"local://{source}/set")
+    for destination in ("/x/", "../x/", "x//y/", "x\\y/"):
+        at.fill(destination)
+        expect(at).to_have_accessible_description(re.compile("segment"))
+        expect(preview).to_be_disabled()
+    window.review("import-refused")
+    at.fill("x/")
+    preview.click()
+    expect(dialog.get_by_role("alert")).to_contain_text(f"also matches local://{source}/set2")
+    dialog.get_by_role("button", name="Back").click()
+    dialog.get_by_label("Source", exact=True).fill(f"local://{source}/one")
+    preview.click()
+    expect(dialog.get_by_role("alert").first).to_contain_text("is the name of an object")
+    window.review("import-meant")
 
 
 def test_a_source_that_cannot_be_read_says_why(window, rest, tarn):

@@ -36,3 +36,12 @@ export function extensionOf(path: string): string {
   const dot = name.lastIndexOf('.');
   return dot > 0 ? name.slice(dot + 1).toLowerCase() : '';
 }
+
+/** A path that a disk would have as it stands: no empty, "." or ".." segment, no backslash, no control character. */
+export function isPlainPath(path: string): boolean {
+  if (/[\\\u0000-\u001f\u007f]/.test(path)) return false;
+  return path
+    .replace(/\/$/, '')
+    .split('/')
+    .every((segment) => segment !== '' && segment !== '.' && segment !== '..');
+}

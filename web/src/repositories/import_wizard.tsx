@@ -1,13 +1,13 @@
 import { useQuery } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
-import { useState } from 'react';
+import { useMemo, useState } from 'react';
 import { answer, api, type Schemas } from '@/api/client';
 import { ApiError, asError } from '@/api/errors';
 import { randomKey } from '@/api/idempotency';
 import { resource, useMay } from '@/api/permissions';
 import { queryClient } from '@/api/query_client';
 import { configQuery } from '@/api/session';
-import { crumbs } from '@/objects/paths';
+import { crumbs, isPlainPath } from '@/objects/paths';
 import { Button } from '@/ui/button';
 import { type Column, DataTable } from '@/ui/data_table';
 import { Dialog, DialogActions } from '@/ui/dialog';
@@ -16,9 +16,10 @@ import { count, counted } from '@/ui/format';
 import { CopyAs } from '@/ui/copy_as';
 import { shellWord, tarnUri } from '@/ui/snippets';
 import { EmptyState, ErrorPanel, Progress } from '@/ui/states';
-import { Bytes, Name, Time } from '@/ui/text';
+import { Badge, Bytes, Name, Time } from '@/ui/text';
 
-type Previewed = Schemas['ImportPreview']['results'][number];
+type Change = 'removed' | 'changed' | 'added';
+type Previewed = Partial<Schemas['ImportPreview']['results'][number]> & { path: string; change?: Change };
 
 const previewed = 100;
 const pollMs = 2000;
@@ -54,7 +55,7 @@ export function ImportWizard({
   const [id, setId] = useState<string | null>(null);
   const [error, setError] = useState<Error | null>(null);
   const [running, setRunning] = useState(false);
-  const [agreed, setAgreed] = useState(false);
+  const [typed, setTyped] = useState('');
   const path = { repository, branch };
   const body: Schemas['ImportCreation'] = {
     paths: [
@@ -89,7 +90,7 @@ export function ImportWizard({
   const [key, setKey] = useState(randomKey);
   const look = () =>
     attempt(async () => {
-      setAgreed(false);
+      setTyped('');
       setPreview(
         await answer(
           api.POST('/repositories/{repository}/branches/{branch}/import/preview', {
@@ -127,13 +128,19 @@ export function ImportWizard({
           />
         ) : preview ? (
           <>
-            <Preview preview={preview} />
-            {removes(preview) && (
-              <Checkbox checked={agreed} onChange={setAgreed}>
-                {preview.removed === undefined
-                  ? 'Remove what the source lacks'
-                  : `Remove ${counted(preview.removed, 'object')}`}
-              </Checkbox>
+            <Preview preview={preview} source={settings.source.trim()} />
+            {removable(preview) > 0 && (
+              <TextField
+                label={
+                  <>
+                    Type <strong className="mono">{removable(preview)}</strong> to remove{' '}
+                    {preview.removed === undefined ? 'what the source lacks' : counted(preview.removed, 'object')}
+                  </>
+                }
+                value={typed}
+                onChange={setTyped}
+                mono
+              />
             )}
             {error && <ErrorPanel error={error} />}
             <DialogActions>
@@ -145,7 +152,7 @@ export function ImportWizard({
                       'tarn',
                       'import',
                       ...(settings.single ? ['--object'] : []),
-                      ...(removes(preview) ? ['--yes'] : []),
+                      ...(removable(preview) > 0 ? ['--yes'] : []),
                       shellWord(settings.source.trim()),
                       shellWord(tarnUri(repository, branch, settings.destination)),
                     ].join(' '),
@@ -160,8 +167,8 @@ export function ImportWizard({
                 refused={
                   preview.results.length === 0
                     ? 'The source has no objects'
-                    : removes(preview) && !agreed
-                      ? 'Agree to what is removed first'
+                    : removable(preview) > 0 && typed.trim() !== String(removable(preview))
+                      ? 'Type how many objects are removed first'
                       : undefined
                 }
               >
@@ -184,7 +191,7 @@ export function ImportWizard({
               branch={branch}
               onClose={onClose}
               running={running}
-              ready={settings.source.trim() !== ''}
+              refused={settings.source.trim() === '' ? 'Enter a source' : refusalOf(settings.destination)}
             />
           </form>
         )}
@@ -229,6 +236,7 @@ function Source({ settings, onChange }: { settings: Settings; onChange: (setting
         value={settings.destination}
         onChange={(destination) => onChange({ ...settings, destination })}
         mono
+        error={refusalOf(settings.destination)}
         help="Empty means the top of the repository."
       />
       <TextField
@@ -246,24 +254,31 @@ function Source({ settings, onChange }: { settings: Settings; onChange: (setting
   );
 }
 
+/** Why nothing is imported to a destination. */
+function refusalOf(destination: string): string | undefined {
+  return destination === '' || isPlainPath(destination)
+    ? undefined
+    : 'A destination has no empty, "." or ".." segment and no backslash: write folder/ or folder/name.';
+}
+
 function Next({
   repository,
   branch,
   onClose,
   running,
-  ready,
+  refused,
 }: {
   repository: string;
   branch: string;
   onClose: () => void;
   running: boolean;
-  ready: boolean;
+  refused: string | undefined;
 }) {
   const may = useMay('fs:CreateCommit', resource.branch(repository, branch));
   return (
     <DialogActions>
       <Button onPress={onClose}>Cancel</Button>
-      <Button type="submit" kind="primary" refused={may.refused ?? (ready ? undefined : 'Enter a source')}>
+      <Button type="submit" kind="primary" refused={may.refused ?? refused}>
         {running ? 'Looking…' : 'Preview'}
       </Button>
     </DialogActions>
@@ -271,18 +286,44 @@ function Next({
 }
 
 const columns: Column<Previewed>[] = [
-  { id: 'path', header: 'Will be at', width: 'minmax(200px, 3fr)', cell: (row) => <Name mono>{row.path}</Name> },
+  { id: 'path', header: 'Path', width: 'minmax(200px, 3fr)', cell: (row) => <Name mono>{row.path}</Name> },
+  {
+    id: 'change',
+    header: 'Change',
+    width: '96px',
+    cell: (row) => row.change && <Badge kind={row.change}>{row.change}</Badge>,
+  },
   { id: 'size', header: 'Size', width: '96px', numeric: true, cell: (row) => <Bytes of={row.size_bytes} /> },
-  { id: 'modified', header: 'Modified', width: '120px', wideOnly: true, cell: (row) => <Time at={row.mtime} /> },
+  {
+    id: 'modified',
+    header: 'Modified',
+    width: '120px',
+    wideOnly: true,
+    cell: (row) => row.mtime && <Time at={row.mtime} />,
+  },
 ];
 
-/** Whether objects that are at the destination would go, or may go. */
-function removes(preview: Schemas['ImportPreview']): boolean {
-  return (preview.removed ?? preview.at_destination) > 0;
+/** How many objects that are at the destination go, or may go. */
+function removable(preview: Schemas['ImportPreview']): number {
+  return preview.removed ?? preview.at_destination;
 }
 
-function Preview({ preview }: { preview: Schemas['ImportPreview'] }) {
+/** Objects that change, those that are removed first, then the others of the source. */
+function rowsOf(preview: Schemas['ImportPreview']): Previewed[] {
+  const listed = new Map<string, Previewed>();
+  const changes: [Change, string[] | undefined][] = [
+    ['removed', preview.removed_paths],
+    ['changed', preview.changed_paths],
+    ['added', preview.added_paths],
+  ];
+  for (const [change, paths] of changes) for (const path of paths ?? []) listed.set(path, { path, change });
+  for (const row of preview.results) listed.set(row.path, { ...row, ...listed.get(row.path) });
+  return [...listed.values()];
+}
+
+function Preview({ preview, source }: { preview: Schemas['ImportPreview']; source: string }) {
   const bytesShown = preview.results.reduce((sum, row) => sum + row.size_bytes, 0);
+  const rows = useMemo(() => rowsOf(preview), [preview]);
   return (
     <>
       <p>
@@ -294,8 +335,20 @@ function Preview({ preview }: { preview: Schemas['ImportPreview'] }) {
         , <Bytes of={bytesShown} />
         {preview.has_more ? ' so far' : ''}. Nothing has been imported yet.
       </p>
+      {preview.names_object && (
+        <p role="alert">
+          <Name mono>{source}</Name> is the name of an object. To import it alone, go back and choose “The source is one
+          object”.
+        </p>
+      )}
+      {preview.also_matches && (
+        <p role="alert">
+          The source also matches <Name mono>{preview.also_matches}</Name>. To import a directory alone, go back and end
+          the source with a slash.
+        </p>
+      )}
       {preview.at_destination > 0 && (
-        <p role={removes(preview) ? 'alert' : undefined}>
+        <p role={removable(preview) > 0 ? 'alert' : undefined}>
           At the destination: {counted(preview.at_destination, 'object')}.{' '}
           {preview.removed === undefined || preview.changed === undefined
             ? 'Those that the source has too will be replaced, and all others removed.'
@@ -304,11 +357,11 @@ function Preview({ preview }: { preview: Schemas['ImportPreview'] }) {
       )}
       <div style={{ display: 'flex', maxHeight: 360 }}>
         <DataTable
-          label="Objects that will be imported"
+          label="Objects that the import changes"
           fill
           columns={columns}
-          count={preview.results.length}
-          row={(index) => preview.results[index]}
+          count={rows.length}
+          row={(index) => rows[index]}
           rowKey={(row) => row.path}
           empty={<EmptyState icon="search">The source has no objects. Check its name, and the final slash.</EmptyState>}
         />
