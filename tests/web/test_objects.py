@@ -121,6 +121,40 @@ def test_the_upload_menu_keeps_its_focus_and_its_keys_while_answers_arrive(windo
     assert rest.paths("early") == ["a.txt"]
 
 
+def test_a_protected_branch_says_so_and_leads_to_a_request(window, rest):
+    fill(rest, "guarded")
+    rest.ask("PUT", "/repositories/guarded/settings/branch_protection", json=[{"pattern": "main"}])
+    page = window.go("/r/guarded/main/data?path=images/")
+    note = page.get_by_role("note")
+    expect(note).to_contain_text("main is protected")
+    page.get_by_role("button", name="Upload", exact=True).click()
+    for item in ("Files…", "Folder…", "New text object…"):
+        expect(page.get_by_role("menuitem", name=item)).to_contain_text("a rule blocks writing")
+    expect(page.get_by_role("menuitem", name="Import…")).to_contain_text("By reference")
+    page.keyboard.press("Escape")
+    window.review("objects-protected")
+    note.get_by_role("button", name="Upload to a new branch…").click()
+    page.get_by_label("Name", exact=True).fill("mine")
+    page.get_by_role("dialog").get_by_role("button", name="Create branch").click()
+    page.wait_for_url("**/r/guarded/mine/data?path=images/&into=main")
+    page.get_by_label("Files to upload").set_input_files([{"name": "new.txt", "mimeType": "text/plain", "buffer": b"new"}])
+    expect(page.get_by_role("region", name="Uploads")).to_contain_text("1 file uploaded")
+    page.get_by_role("button", name="Commit…").click()
+    page.get_by_label("Message").fill("new")
+    page.get_by_role("dialog").get_by_role("button", name="Commit").click()
+    expect(page.get_by_role("dialog")).to_be_hidden()
+    page.get_by_role("link", name="0/").click()
+    page.wait_for_url("**path=images/0/&into=main")
+    window.review("objects-for-protected")
+    note.get_by_role("link", name="Open a pull request").click()
+    page.get_by_label("Title").fill("Add new")
+    page.get_by_role("dialog").get_by_role("button", name="Open request").click()
+    expect(page.get_by_role("heading", name="Add new")).to_be_visible()
+    (request,) = rest.get("/repositories/guarded/pulls", status="open")["results"]
+    assert (request["source_branch"], request["destination_branch"]) == ("mine", "main")
+    assert "images/new.txt" not in rest.paths("guarded") and "images/new.txt" in rest.paths("guarded", "mine")
+
+
 def test_folders_can_be_dropped(window, rest):
     rest.repository("dropped")
     page = window.go("/r/dropped/main/data")

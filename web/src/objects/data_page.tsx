@@ -3,6 +3,8 @@ import { Link, getRouteApi, useNavigate } from '@tanstack/react-router';
 import { useEffect, useMemo, useRef, useState } from 'react';
 import { resource, useMay } from '@/api/permissions';
 import { useRepository } from '@/app/use_repository';
+import { useProtection } from '@/refs/protection';
+import { CreateRef } from '@/refs/ref_dialogs';
 import { branchQuery } from '@/refs/ref_queries';
 import { Button, buttonClass } from '@/ui/button';
 import { copyText } from '@/ui/copy_as';
@@ -70,7 +72,11 @@ export function DataPage() {
   const path = search.path ?? '';
   const navigate = useNavigate({ from: '/r/$repository/$ref/data' });
   const narrow = useNarrow();
-  const { isBranch, refused } = useWritable(repository, ref);
+  const { isBranch, refused: refusedHere } = useWritable(repository, ref);
+  const protection = useProtection(repository, ref);
+  const blocked = isBranch && !refusedHere ? protection.refusalOf('stage') : undefined;
+  const refused = refusedHere ?? blocked;
+  const [branching, setBranching] = useState(false);
   const [selected, setSelected] = useState<ReadonlySet<string>>(new Set());
   const [action, setAction] = useState<{ kind: Action; items: ObjectStats[] } | null>(null);
   const [creating, setCreating] = useState(false);
@@ -95,7 +101,8 @@ export function DataPage() {
   const chosen = [...selected].map((key) => seen.current.get(key)).filter((item) => item !== undefined);
   const open = (item: ObjectStats) =>
     void navigate({
-      search: item.path_type === 'common_prefix' ? { path: item.path } : { ...search, object: item.path },
+      search:
+        item.path_type === 'common_prefix' ? { path: item.path, into: search.into } : { ...search, object: item.path },
     });
   const close = () => void navigate({ search: { ...search, object: undefined } });
   const add = (list: Iterable<{ path: string; file: File }>) =>
@@ -114,7 +121,10 @@ export function DataPage() {
             <Icon name={item.path_type === 'common_prefix' ? 'folder' : 'file'} />
             <RowLink
               path={page}
-              search={item.path_type === 'common_prefix' ? { path: item.path } : { path, object: item.path }}
+              search={{
+                ...(item.path_type === 'common_prefix' ? { path: item.path } : { path, object: item.path }),
+                into: search.into,
+              }}
               onOpen={() => latestOpen.current(item)}
               className={styles.name}
             >
@@ -160,7 +170,7 @@ export function DataPage() {
             },
           ]),
     ],
-    [path, page, search.object],
+    [path, page, search.object, search.into],
   );
 
   return (
@@ -211,23 +221,24 @@ export function DataPage() {
             <Menu
               label="Upload"
               trigger={
-                <Button icon="upload" refused={refused}>
+                <Button icon="upload" refused={refusedHere}>
                   Upload
                 </Button>
               }
             >
-              <MenuItem icon="file" onAction={() => files.current?.click()}>
+              <MenuItem icon="file" refused={blocked} onAction={() => files.current?.click()}>
                 Files…
               </MenuItem>
-              <MenuItem icon="folder" onAction={() => folder.current?.click()}>
+              <MenuItem icon="folder" refused={blocked} onAction={() => folder.current?.click()}>
                 Folder…
               </MenuItem>
-              <MenuItem icon="edit" onAction={() => setCreating(true)}>
+              <MenuItem icon="edit" refused={blocked} onAction={() => setCreating(true)}>
                 New text object…
               </MenuItem>
               <MenuItem
                 icon="download"
                 detail="By reference, from a bucket or directory"
+                refused={protection.refusalOf('import')}
                 onAction={() => setImporting(true)}
               >
                 Import…
@@ -312,6 +323,23 @@ export function DataPage() {
           }}
         />
       </div>
+      {blocked !== undefined && (
+        <div className={styles.note} role="note">
+          <Icon name="info" />
+          <span>
+            {blocked}.{' '}
+            {protection.gate === undefined
+              ? 'Upload to a new branch, then open a pull request.'
+              : 'Upload to a new branch, then promote it.'}
+          </span>
+          <Button icon="branch" onPress={() => setBranching(true)}>
+            Upload to a new branch…
+          </Button>
+        </div>
+      )}
+      {search.into !== undefined && search.into !== ref && (
+        <ChangesFor repository={repository} branch={ref} into={search.into} />
+      )}
       <div className={styles.body}>
         {rows.error && rows.count === 0 ? (
           <div className="grow">
@@ -427,8 +455,56 @@ export function DataPage() {
           onDone={(object) => void navigate({ search: { ...search, object } })}
         />
       )}
+      {branching && (
+        <CreateRef
+          repository={repository}
+          kind="branch"
+          source={ref}
+          onClose={() => setBranching(false)}
+          onCreated={(kind, name) => {
+            if (kind === 'branch')
+              void navigate({
+                to: '/r/$repository/$ref/data',
+                params: { repository, ref: name },
+                search: { path: search.path, into: ref },
+              });
+          }}
+        />
+      )}
       {importing && (
         <ImportWizard repository={repository} branch={ref} destination={path} onClose={() => setImporting(false)} />
+      )}
+    </div>
+  );
+}
+
+/** On a branch that was made for changes of a protected one: the way back to it. */
+function ChangesFor({ repository, branch, into }: { repository: string; branch: string; into: string }) {
+  const { gate } = useProtection(repository, into);
+  return (
+    <div className={styles.note} role="note">
+      <Icon name="branch" />
+      <span>
+        Changes here are for <strong>{into}</strong>: upload and commit them first.
+      </span>
+      {gate === undefined ? (
+        <Link
+          to="/r/$repository/-/requests"
+          params={{ repository }}
+          search={{ create: true, source: branch, destination: into }}
+          className={buttonClass()}
+        >
+          Open a pull request
+        </Link>
+      ) : (
+        <Link
+          to="/r/$repository/-/gates/$policy"
+          params={{ repository, policy: gate }}
+          search={{ candidates: branch }}
+          className={buttonClass()}
+        >
+          Judge it by {gate}
+        </Link>
       )}
     </div>
   );

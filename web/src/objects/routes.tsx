@@ -17,13 +17,20 @@ const dataRoute = createRoute({
   path: 'data',
   validateSearch: (
     raw: Record<string, unknown>,
-  ): { path?: string | undefined; object?: string | undefined; from?: string | undefined } => ({
+  ): {
+    path?: string | undefined;
+    object?: string | undefined;
+    from?: string | undefined;
+    into?: string | undefined;
+  } => ({
     /** The prefix that is listed, with its final slash. */
     path: text(raw.path),
     /** The object whose details are open. */
     object: text(raw.object),
     /** Where the listing begins. */
     from: text(raw.from),
+    /** The protected branch that the changes are for. */
+    into: text(raw.into),
   }),
   component: lazyRouteComponent(() => import('./data_page'), 'DataPage'),
 });

@@ -18,6 +18,8 @@ const readsGates = <T>(repository: string, ask: () => Promise<T>) =>
 export const policiesQuery = (repository: string) =>
   queryOptions({
     queryKey: [...promotionsKey(repository), 'policies'],
+    // Many pages ask for them, and the one that lists them is to have those of others too.
+    staleTime: 0,
     queryFn: ({ signal }) =>
       readsGates(repository, () =>
         answer(

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { patternMatches, protectionOf } from './protection';
+import { isBlocked, patternMatches, protectionOf } from './protection';
 
 it('rules are found by pattern', () => {
   expect([
@@ -11,6 +11,19 @@ it('rules are found by pattern', () => {
     patternMatches('*', 'a\nb'),
   ]).toEqual([true, false, true, false, false, true]);
   expect(patternMatches('[', '[')).toBe(true);
+});
+
+it('actions are blocked by any rule that matches, by default those that write', () => {
+  const rules = [
+    { pattern: 'main' },
+    { pattern: 'm*', blocked_actions: ['merge' as const] },
+    { pattern: 'open', blocked_actions: [] },
+  ];
+  const blocked = (branch: string) =>
+    (['stage', 'commit', 'reset', 'merge', 'import'] as const).filter((action) => isBlocked(rules, branch, action));
+  expect(blocked('main')).toEqual(['stage', 'commit', 'reset', 'merge']);
+  expect(blocked('mine')).toEqual(['merge']);
+  expect(blocked('open')).toEqual([]);
 });
 
 it('rules are said in words', () => {

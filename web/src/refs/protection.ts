@@ -1,7 +1,8 @@
-// Which protection rules of branches apply to one, in words.
-import { queryOptions } from '@tanstack/react-query';
+// Protection of branches by rules and gates, in words.
+import { queryOptions, useQuery } from '@tanstack/react-query';
 import { answer, api, type Schemas } from '@/api/client';
 import { permitted, resource } from '@/api/permissions';
+import { policiesQuery } from '@/promotion/promotion_queries';
 
 export type ProtectionRule = Schemas['BranchProtectionRule'];
 
@@ -20,7 +21,21 @@ export const protectionQuery = (repository: string) =>
       ),
   });
 
-const blockedByDefault = ['stage', 'commit', 'reset'];
+export type BranchAction = NonNullable<ProtectionRule['blocked_actions']>[number];
+
+/** What rules block, in words. */
+export const blockable = {
+  stage: 'Writing',
+  commit: 'Committing',
+  merge: 'Merging',
+  delete: 'Deleting',
+  revert: 'Reverting',
+  cherry_pick: 'Cherry-picking',
+  reset: 'Resetting',
+  import: 'Importing',
+  restore: 'Restoring',
+} as const satisfies Record<BranchAction, string>;
+export const blockedByDefault: BranchAction[] = ['stage', 'commit', 'reset'];
 
 /** Patterns of rules: ? is one character, * any number of them. */
 export function patternMatches(pattern: string, name: string): boolean {
@@ -46,6 +61,27 @@ export function protectionOf(rules: readonly ProtectionRule[], branch: string): 
       if (rule.approvals) parts.push(`approvals: ${rule.approvals}`);
       return `${rule.pattern}: ${parts.join('; ')}`;
     });
+}
+
+export function isBlocked(rules: readonly ProtectionRule[], branch: string, action: BranchAction): boolean {
+  return rules.some(
+    (rule) => patternMatches(rule.pattern, branch) && (rule.blocked_actions ?? blockedByDefault).includes(action),
+  );
+}
+
+/** The gate of a branch, and why an action on it is refused, as far as the user may read gates and rules. */
+export function useProtection(repository: string, branch: string) {
+  const rules = useQuery(protectionQuery(repository)).data ?? [];
+  const gate = useQuery(policiesQuery(repository)).data?.results.find((policy) => policy.destination === branch)?.name;
+  return {
+    gate,
+    refusalOf: (action: BranchAction): string | undefined =>
+      gate !== undefined
+        ? `${branch} changes by promotion only, as its gate ${gate} says`
+        : isBlocked(rules, branch, action)
+          ? `${branch} is protected: a rule blocks ${blockable[action].toLowerCase()}`
+          : undefined,
+  };
 }
 
 /** Approvals that a request into the branch needs: the most that a rule asks for. */

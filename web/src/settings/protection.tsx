@@ -2,6 +2,7 @@ import { useQuery } from '@tanstack/react-query';
 import { type ReactNode, useState } from 'react';
 import { answer, api } from '@/api/client';
 import { resource, useMay } from '@/api/permissions';
+import { blockable, blockedByDefault, type BranchAction } from '@/refs/protection';
 import { Button } from '@/ui/button';
 import { ConfirmDialog, FormDialog } from '@/ui/dialog';
 import { Checkbox, TextField } from '@/ui/field';
@@ -20,19 +21,6 @@ import {
 } from './settings_queries';
 import styles from './settings.module.css';
 
-const blockable = {
-  stage: 'Writing',
-  commit: 'Committing',
-  merge: 'Merging',
-  delete: 'Deleting',
-  revert: 'Reverting',
-  cherry_pick: 'Cherry-picking',
-  reset: 'Resetting',
-  import: 'Importing',
-  restore: 'Restoring',
-} as const;
-type Blockable = keyof typeof blockable;
-const blockedByDefault: Blockable[] = ['stage', 'commit', 'reset'];
 const mergeMethods = ['merge', 'squash'] as const;
 type MergeMethod = (typeof mergeMethods)[number];
 const approvalsMax = 100;
@@ -211,7 +199,7 @@ const patternProblem = (pattern: string, taken: readonly string[]) =>
 
 function BranchRuleForm({ repository, rule, taken, onSave, onClose }: FormProps<BranchRule>) {
   const [pattern, setPattern] = useState(rule?.pattern ?? '');
-  const [blocked, setBlocked] = useState<readonly Blockable[]>(
+  const [blocked, setBlocked] = useState<readonly BranchAction[]>(
     rule ? (rule.blocked_actions ?? blockedByDefault) : blockedByDefault,
   );
   const [methods, setMethods] = useState<readonly MergeMethod[]>(rule?.merge_methods ?? []);
@@ -251,7 +239,7 @@ function BranchRuleForm({ repository, rule, taken, onSave, onClose }: FormProps<
       />
       <fieldset className={styles.checks}>
         <legend>Blocked</legend>
-        {(Object.keys(blockable) as Blockable[]).map((action) => (
+        {(Object.keys(blockable) as BranchAction[]).map((action) => (
           <Checkbox
             key={action}
             checked={blocked.includes(action)}
