@@ -115,6 +115,9 @@ def test_a_request_is_opened_approved_and_merged(window, prepared, reviewer):
     expect(page.get_by_role("button", name=re.compile("^Approve"))).to_have_accessible_description(
         "The author of a request cannot approve it: somebody else must"
     )
+    expect(page.get_by_text("You opened the request, so somebody else must approve it.")).to_be_visible()
+    merge = page.get_by_role("button", name="Merge into main…")
+    expect(merge).not_to_have_class(re.compile("primary"))
     window.review("request")
     request = prepared.get("/repositories/refs/pulls", status="open")["results"][0]
 
@@ -129,6 +132,8 @@ def test_a_request_is_opened_approved_and_merged(window, prepared, reviewer):
     other = reviewer.go(f"/r/refs/-/requests/{request['id']}")
     other.get_by_role("button", name="Approve").click()
     expect(other.get_by_text("1 of 1 that main requires")).to_be_visible()
+    expect(other.get_by_role("button", name="Merge into main…")).to_have_class(re.compile("primary"))
+    expect(other.get_by_text("You opened the request")).to_be_hidden()
     approvals = prepared.get(f"/repositories/refs/pulls/{request['id']}/approvals")["results"]
     assert [(approval["user"], approval["valid"]) for approval in approvals] == [("bob", True)]
 

@@ -10,7 +10,7 @@ import { DiffCounts } from '@/changes/diff_counts';
 import { RunState } from '@/automation/run_state';
 import { commitOfRefQuery, objectCount, type Sides, summaryQuery } from '@/changes/diff_queries';
 import { MergeDialog } from '@/changes/merge_dialog';
-import { protectionOf, protectionQuery, requiredApprovals } from '@/refs/protection';
+import { protectionOf, protectionQuery, requiredApprovals, useProtection } from '@/refs/protection';
 import { Button } from '@/ui/button';
 import { CopyAs } from '@/ui/copy_as';
 import { ConfirmDialog, FormDialog } from '@/ui/dialog';
@@ -59,6 +59,8 @@ function RequestView({ repository, request }: { repository: string; request: Pul
   const [dialog, setDialog] = useState<Dialog>(null);
   const mayWrite = useMay('pr:WritePullRequest', resource.repository(repository));
   const mayMerge = useMay('fs:CreateCommit', resource.branch(repository, request.destination_branch));
+  const blocked = useProtection(repository, request.destination_branch).refusalOf('merge');
+  const standing = useApprovals(repository, request);
   const tab = search.tab ?? 'conversation';
   const isOpen = request.status === 'open';
   const left = request.merged_commit_id ? `${request.merged_commit_id}~1` : request.destination_branch;
@@ -103,7 +105,11 @@ function RequestView({ repository, request }: { repository: string; request: Pul
             </Button>
           )}
           {isOpen && (
-            <Button kind="primary" refused={mayWrite.refused ?? mayMerge.refused} onPress={() => setDialog('merge')}>
+            <Button
+              kind={standing.isEnough ? 'primary' : 'plain'}
+              refused={mayWrite.refused ?? mayMerge.refused ?? blocked}
+              onPress={() => setDialog('merge')}
+            >
               Merge into {request.destination_branch}…
             </Button>
           )}
@@ -248,15 +254,22 @@ function Overview({
   );
 }
 
-function Approvals({ repository, request }: { repository: string; request: PullRequest }) {
-  const user = useUser();
+/** Approvals of the present head, and how many the destination requires. */
+function useApprovals(repository: string, request: PullRequest) {
   const approvals = useQuery(approvalsQuery(repository, request.id));
-  const head = useQuery({ ...commitOfRefQuery(repository, request.source_branch), enabled: request.status === 'open' });
   const rules = useQuery(protectionQuery(repository));
-  const mayWrite = useMay('pr:WritePullRequest', resource.repository(repository));
-  const [error, setError] = useState<unknown>(null);
   const needed = requiredApprovals(rules.data ?? [], request.destination_branch);
   const valid = approvals.data?.results.filter((approval) => approval.valid) ?? [];
+  return { approvals, rules, needed, valid, isEnough: valid.length >= needed };
+}
+
+function Approvals({ repository, request }: { repository: string; request: PullRequest }) {
+  const user = useUser();
+  const { approvals, rules, needed, valid } = useApprovals(repository, request);
+  const head = useQuery({ ...commitOfRefQuery(repository, request.source_branch), enabled: request.status === 'open' });
+  const mayWrite = useMay('pr:WritePullRequest', resource.repository(repository));
+  const [error, setError] = useState<unknown>(null);
+  const isAuthor = request.author === user?.id;
   const mine = valid.some((approval) => approval.user === user?.id);
   const params = { path: { repository, pull_request: request.id } };
   const run = async (call: () => Promise<unknown>) => {
@@ -294,6 +307,9 @@ function Approvals({ repository, request }: { repository: string; request: PullR
         }
       </Loaded>
       {error !== null && <ErrorPanel error={error} />}
+      {request.status === 'open' && isAuthor && (
+        <p className="muted">You opened the request, so somebody else must approve it.</p>
+      )}
       {request.status === 'open' && (
         <div className="toolbar">
           {mine ? (
@@ -311,7 +327,7 @@ function Approvals({ repository, request }: { repository: string; request: PullR
               icon="check"
               refused={
                 mayWrite.refused ??
-                (request.author === user?.id
+                (isAuthor
                   ? 'The author of a request cannot approve it: somebody else must'
                   : head.data
                     ? undefined
