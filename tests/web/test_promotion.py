@@ -202,6 +202,55 @@ def test_versions_show_their_differences(window, rest, gated):
     window.review("promotions")
 
 
+def test_a_change_that_a_second_user_confirms_is_shown_with_its_author(window, rest, open_window):
+    name = "confirmed"
+    rest.repository(name)
+    rest.branch(name, "exp-1")
+    text = "destination: main\nconfirm_changes: true\n"
+    changed = text + "approvals: {count: 1}\n"
+    page = window.go(f"/r/{name}/-/gates/-new")
+    page.get_by_label("Name", exact=True).fill("gate")
+    page.get_by_role("tab", name="Text").click()
+    page.get_by_label("Document (YAML or JSON)").fill(text)
+    page.get_by_role("button", name="Protect main").click()
+    page.wait_for_url("**/-/gates/gate?view=edit")
+    expect(page.get_by_role("region", name="Warnings")).to_contain_text("no rule")
+    window.review("gate-warnings")
+
+    page.get_by_role("tab", name="Text").click()
+    page.get_by_label("Document (YAML or JSON)").fill(changed)
+    page.get_by_role("button", name="Set version 2").click()
+    proposal = page.get_by_role("region", name="Proposal")
+    expect(proposal).to_contain_text("admin proposed")
+    expect(proposal.get_by_label("Proposed differences")).to_contain_text("+ approvals: {count: 1}")
+    expect(proposal.get_by_role("button", name="Apply the same document…")).to_have_accessible_description(
+        "You proposed it: a second user must apply it"
+    )
+    window.review("gate-proposal")
+    assert rest.get(f"/repositories/{name}/policies/gate")["version"] == 1
+
+    rest.post("/auth/users", {"id": "second"})
+    rest.ask("PUT", "/auth/groups/Admins/members/second")
+    key = rest.ask("POST", "/auth/users/second/credentials")
+    other = open_window().sign_in(key["access_key_id"], key["secret_access_key"]).go(f"/r/{name}/-/gates/gate")
+    other.get_by_role("button", name="Apply the same document…").click()
+    other.get_by_role("dialog").get_by_role("button", name="Set version 2").click()
+    expect(other.get_by_role("region", name="Proposal")).to_be_hidden()
+    held = rest.get(f"/repositories/{name}/policies/gate")
+    assert (held["version"], held["document"]) == (2, changed)
+
+    page = window.go(f"/r/{name}/-/gates/gate")
+    page.get_by_role("button", name="Remove…").click()
+    page.get_by_role("dialog").get_by_label("to confirm").fill("gate")
+    page.get_by_role("dialog").get_by_role("button", name="Remove gate").click()
+    expect(page.get_by_role("region", name="Proposal")).to_contain_text("admin proposed")
+    other.reload()
+    other.get_by_role("button", name="Remove the gate…").click()
+    other.get_by_role("dialog").get_by_role("button", name="Remove gate").click()
+    other.wait_for_url("**/-/promotions")
+    assert rest.get(f"/repositories/{name}/policies")["results"] == []
+
+
 def test_the_list_follows_promotions_of_others(window, rest, gated):
     set_policy(rest, POLICY + "approvals: {count: 1}\n")
     page = window.go(f"/r/{REPO}/-/promotions")

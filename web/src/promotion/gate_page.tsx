@@ -4,6 +4,7 @@ import { useDeferredValue, useEffect, useState } from 'react';
 import { answer, api, type Schemas } from '@/api/client';
 import { asError } from '@/api/errors';
 import { resource, useMay } from '@/api/permissions';
+import { useUser } from '@/api/session';
 import { Button } from '@/ui/button';
 import { CopyAs } from '@/ui/copy_as';
 import { ConfirmDialog } from '@/ui/dialog';
@@ -47,11 +48,13 @@ type View = 'candidates' | 'edit' | 'versions';
 export function GatePage() {
   const { repository, policy } = route.useParams();
   const query = useQuery({ ...policyQuery(repository, policy), enabled: policy !== newPolicy });
+  // The editor is drawn again for the new version.
+  const [saved, setSaved] = useState<Schemas['GatePolicySet'] | null>(null);
   if (policy === newPolicy)
     return (
       <div className="page">
         <h1>New gate</h1>
-        <Editor repository={repository} current={null} />
+        <Editor repository={repository} current={null} onSaved={setSaved} />
       </div>
     );
   return (
@@ -65,13 +68,24 @@ export function GatePage() {
           </>
         }
       >
-        {(data) => <Gate repository={repository} current={data} />}
+        {(data) => <Gate repository={repository} current={data} saved={saved} onSaved={setSaved} />}
       </Loaded>
     </div>
   );
 }
 
-function Gate({ repository, current }: { repository: string; current: GatePolicy }) {
+function Gate({
+  repository,
+  current,
+  saved,
+  onSaved,
+}: {
+  repository: string;
+  current: GatePolicy;
+  /** The answer to what was saved last on this page. */
+  saved: Schemas['GatePolicySet'] | null;
+  onSaved: (saved: Schemas['GatePolicySet']) => void;
+}) {
   const search = route.useSearch();
   const navigate = useNavigate();
   const view = search.view ?? 'candidates';
@@ -131,6 +145,18 @@ function Gate({ repository, current }: { repository: string; current: GatePolicy
           {current.version}, <Time at={current.creation_date} /> by {current.author}
         </dd>
       </dl>
+      {saved?.name === current.name && saved.warnings.length > 0 && (
+        <section aria-label="Warnings" className="stack-tight">
+          {saved.warnings.map((warning) => (
+            <p key={warning} className={styles.warning}>
+              {warning}
+            </p>
+          ))}
+        </section>
+      )}
+      {current.proposal && (
+        <Proposal repository={repository} current={current} proposal={current.proposal} onSaved={onSaved} />
+      )}
       <div className={styles.tabs} role="tablist" aria-label="Views">
         {tabs.map(([id, label]) => (
           <button
@@ -146,7 +172,7 @@ function Gate({ repository, current }: { repository: string; current: GatePolicy
         ))}
       </div>
       {view === 'candidates' && <Candidates repository={repository} current={current} alias={alias} />}
-      {view === 'edit' && <Editor key={current.version} repository={repository} current={current} />}
+      {view === 'edit' && <Editor key={current.version} repository={repository} current={current} onSaved={onSaved} />}
       {view === 'versions' && <Versions repository={repository} current={current} />}
       {removing && (
         <ConfirmDialog
@@ -156,12 +182,7 @@ function Gate({ repository, current }: { repository: string; current: GatePolicy
           typed={current.name}
           onClose={() => setRemoving(false)}
           onConfirm={async () => {
-            await answer(
-              api.DELETE('/repositories/{repository}/policies/{policy}', {
-                params: { path: { repository, policy: current.name }, header: { 'If-Match': String(current.version) } },
-              }),
-            );
-            forgetPromotions(repository);
+            if (await removeGate(repository, current)) return;
             void navigate({ to: '/r/$repository/-/promotions', params: { repository }, search: {} });
           }}
         >
@@ -170,6 +191,117 @@ function Gate({ repository, current }: { repository: string; current: GatePolicy
         </ConfirmDialog>
       )}
     </>
+  );
+}
+
+/** Sets the document of a gate that holds with this version, 0 for none. */
+async function setGate(repository: string, policy: string, version: number, document: string) {
+  const set = await answer(
+    api.PUT('/repositories/{repository}/policies/{policy}', {
+      params: { path: { repository, policy }, header: { 'If-Match': String(version) } },
+      body: document as never,
+      bodySerializer: (body) => String(body),
+      headers: { 'Content-Type': 'application/yaml' },
+    }),
+  );
+  forgetPromotions(repository);
+  toast(set.proposed ? 'Proposed: a second user must set the same document' : `Version ${set.version} holds`);
+  return set;
+}
+
+/** Removes a gate. True if this is only proposed. */
+async function removeGate(repository: string, { name, version }: GatePolicy): Promise<boolean> {
+  const answered: { proposed: boolean } | undefined = await answer(
+    api.DELETE('/repositories/{repository}/policies/{policy}', {
+      params: { path: { repository, policy: name }, header: { 'If-Match': String(version) } },
+    }),
+  );
+  forgetPromotions(repository);
+  if (!answered?.proposed) return false;
+  toast('Proposed: a second user must remove the gate too');
+  return true;
+}
+
+/** A change that waits until a second user asks for the same. */
+function Proposal({
+  repository,
+  current,
+  proposal,
+  onSaved,
+}: {
+  repository: string;
+  current: GatePolicy;
+  proposal: NonNullable<GatePolicy['proposal']>;
+  onSaved: (saved: Schemas['GatePolicySet']) => void;
+}) {
+  const navigate = useNavigate();
+  const user = useUser();
+  const maySet = useMay('branches:SetGatePolicy', resource.repository(repository));
+  const [confirming, setConfirming] = useState(false);
+  const document = proposal.document ?? '';
+  return (
+    <section aria-label="Proposal" className="panel stack-tight">
+      <h2>{proposal.removes ? 'Proposed removal' : 'Proposed change'}</h2>
+      <p>
+        {proposal.author} proposed <Time at={proposal.creation_date} /> to{' '}
+        {proposal.removes ? 'remove this gate' : 'set the document below'}. It waits until a second user{' '}
+        {proposal.removes ? 'removes the gate too' : 'sets the same document'}; version {current.version} holds until
+        then.
+      </p>
+      {!proposal.removes && (
+        <Differences before={current.document ?? ''} after={document} label="Proposed differences" />
+      )}
+      <div className="toolbar">
+        <Button
+          kind={proposal.removes ? 'danger' : 'primary'}
+          refused={
+            maySet.refused ??
+            (proposal.author === user?.id ? 'You proposed it: a second user must apply it' : undefined)
+          }
+          onPress={() => setConfirming(true)}
+        >
+          {proposal.removes ? 'Remove the gate…' : 'Apply the same document…'}
+        </Button>
+      </div>
+      {confirming && (
+        <ConfirmDialog
+          title={proposal.removes ? 'Remove gate' : 'Change gate'}
+          isOpen
+          action={proposal.removes ? 'Remove gate' : `Set version ${proposal.base_version + 1}`}
+          onClose={() => setConfirming(false)}
+          onConfirm={async () => {
+            if (!proposal.removes) onSaved(await setGate(repository, current.name, proposal.base_version, document));
+            else if (!(await removeGate(repository, current)))
+              void navigate({ to: '/r/$repository/-/promotions', params: { repository }, search: {} });
+          }}
+        >
+          <p>
+            {current.destination} is then judged {proposal.removes ? 'by no gate' : 'by the proposed document'}, as{' '}
+            {proposal.author} and you have asked.
+          </p>
+        </ConfirmDialog>
+      )}
+    </section>
+  );
+}
+
+/** Lines of a document that differ from another. */
+function Differences({ before, after, label }: { before: string; after: string; label: string }) {
+  return (
+    <pre className={styles.code} tabIndex={0} aria-label={label}>
+      {diffLines(before, after).map((line, index) => (
+        <span
+          key={index}
+          className={
+            line.kind === 'added' ? styles.lineAdded : line.kind === 'removed' ? styles.lineRemoved : styles.line
+          }
+        >
+          {line.kind === 'added' ? '+ ' : line.kind === 'removed' ? '- ' : '  '}
+          {line.text}
+          {'\n'}
+        </span>
+      ))}
+    </pre>
   );
 }
 
@@ -390,7 +522,15 @@ function useDebounced<T>(value: T): T {
 }
 
 /** The document as a form and as text, judged by the server while it is written. */
-function Editor({ repository, current }: { repository: string; current: GatePolicy | null }) {
+function Editor({
+  repository,
+  current,
+  onSaved,
+}: {
+  repository: string;
+  current: GatePolicy | null;
+  onSaved: (saved: Schemas['GatePolicySet']) => void;
+}) {
   const navigate = useNavigate();
   const [document, setDocument] = useState(current?.document ?? template);
   const [name, setName] = useState(current?.name ?? '');
@@ -414,17 +554,13 @@ function Editor({ repository, current }: { repository: string; current: GatePoli
     setSaving(true);
     setFailure(null);
     try {
-      const set = await answer(
-        api.PUT('/repositories/{repository}/policies/{policy}', {
-          params: { path: { repository, policy: name }, header: { 'If-Match': String(current?.version ?? 0) } },
-          body: document as never,
-          bodySerializer: (body) => String(body),
-          headers: { 'Content-Type': 'application/yaml' },
-        }),
-      );
-      forgetPromotions(repository);
-      toast(`Version ${set.version} holds`);
-      void navigate({ to: '/r/$repository/-/gates/$policy', params: { repository, policy: name }, search: {} });
+      const saved = await setGate(repository, name, current?.version ?? 0, document);
+      onSaved(saved);
+      void navigate({
+        to: '/r/$repository/-/gates/$policy',
+        params: { repository, policy: name },
+        search: saved.warnings.length > 0 ? { view: 'edit' } : {},
+      });
     } catch (thrown) {
       setFailure(asError(thrown));
     } finally {
@@ -562,24 +698,7 @@ function Versions({ repository, current }: { repository: string; current: GatePo
                   SHA-256 <code>{chosen.digest.slice(0, 16)}…</code>
                 </p>
               )}
-              <pre className={styles.code} tabIndex={0} aria-label="Differences">
-                {diffLines(before?.document ?? '', chosen?.document ?? '').map((line, index) => (
-                  <span
-                    key={index}
-                    className={
-                      line.kind === 'added'
-                        ? styles.lineAdded
-                        : line.kind === 'removed'
-                          ? styles.lineRemoved
-                          : styles.line
-                    }
-                  >
-                    {line.kind === 'added' ? '+ ' : line.kind === 'removed' ? '- ' : '  '}
-                    {line.text}
-                    {'\n'}
-                  </span>
-                ))}
-              </pre>
+              <Differences before={before?.document ?? ''} after={chosen?.document ?? ''} label="Differences" />
             </div>
           </div>
         );
