@@ -88,7 +88,7 @@ def test_diff_branch(sdk, repo, put):
     assert [(d.path, d.type, d.path_type, d.size_bytes) for d in found] == [
         ("changed", "changed", "object", 9),
         ("dir/added", "added", "object", 4),
-        ("removed", "removed", "object", 4),
+        ("removed", "removed", "object", 0),
     ]
     folded = sdk.branches.diff_branch(repo.id, "main", delimiter="/", prefix="d").results
     assert [(d.path, d.type, d.path_type) for d in folded] == [("dir/", "prefix_changed", "common_prefix")]
