@@ -85,7 +85,7 @@ bool may_read(const Call& call, const RepositoryName& name) {
                   {{"BucketName", bucket}});
   }
   throw Refusal(failure::kBucketAlreadyOwnedByYou,
-                "The bucket you tried to create already exists, and you own it.",
+                "Your previous request to create the named bucket succeeded and you already own it.",
                 {{"BucketName", bucket}});
 }
 
