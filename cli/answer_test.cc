@@ -107,6 +107,9 @@ TEST(ErrorFrom, NamesWhatWasNotFound) {
   Answer answer = answer_of(404, json_message("branch not found"));
   answer.subject = subject_of("/repositories/lake/branches/a%2Fb/diff");
   EXPECT_EQ(error_from(answer).message(), "branch tarn://lake/a/b: branch not found");
+  answer.subject = subject_of("/repositories/lake/refs/main/objects/stat", "a/b");
+  answer.body = json_message("not found");
+  EXPECT_EQ(error_from(answer).message(), "object tarn://lake/main/a/b: not found");
   answer.body = json_message("alias @champion: alias not found");
   EXPECT_EQ(error_from(answer).message(), "alias @champion: alias not found");
   answer.body = json_message("commit 'x' not found");

@@ -397,7 +397,10 @@ Answer Client::ask(const Request& request) {
   Answer answer = state_->persist(request, may_repeat(request.method), [&](httplib::Client& http) {
     return http.send(state_->prepare(request));
   });
-  answer.subject = subject_of(request.path);
+  const auto object = std::find_if(request.query.begin(), request.query.end(),
+                                   [](const auto& pair) { return pair.first == "path"; });
+  answer.subject =
+      subject_of(request.path, object == request.query.end() ? std::string_view() : object->second);
   state_->remember(request, answer);
   return answer;
 }

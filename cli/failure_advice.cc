@@ -80,7 +80,7 @@ std::string sign_in_problem(const Error& error, const Settings& settings) {
 
 }  // namespace
 
-std::string subject_of(std::string_view path) {
+std::string subject_of(std::string_view path, std::string_view object) {
   // A colon of a name is encoded: this one is before a verb.
   const std::vector<std::string> words = api_segments(path.substr(0, path.find_first_of("?:")));
   constexpr size_t kNamed = 2;    // repositories/lake
@@ -101,6 +101,9 @@ std::string subject_of(std::string_view path) {
   const auto at = std::find_if(kCollections.begin(), kCollections.end(),
                                [&](const auto& known) { return known.first == words[2]; });
   if (words.size() < kMember || at == kCollections.end()) return repository;
+  if (words.size() > kMember && words[kMember] == "objects" && !object.empty()) {
+    return str_cat("object ", repository, '/', words[3], '/', object);
+  }
   return str_cat(at->second, ' ', repository, '/', words[3]);
 }
 

@@ -84,9 +84,10 @@ bool may_read(const Call& call, const RepositoryName& name) {
                   "all users of the system. Please select a different name and try again.",
                   {{"BucketName", bucket}});
   }
-  throw Refusal(failure::kBucketAlreadyOwnedByYou,
-                "Your previous request to create the named bucket succeeded and you already own it.",
-                {{"BucketName", bucket}});
+  throw Refusal(
+      failure::kBucketAlreadyOwnedByYou,
+      "Your previous request to create the named bucket succeeded and you already own it.",
+      {{"BucketName", bucket}});
 }
 
 bool exists(Call& call, const RepositoryName& name) {
