@@ -32,8 +32,8 @@ constexpr uint32_t kCommitDigits = 64;
               str_cat("get commit by ref ", ref, ": not found"));
 }
 
-/// Says why an alias is not there: whoever reads by it has done nothing wrong when a rollback
-/// removed it.
+/// Throws not_found, and says who or what removed the alias: a reader cannot see that a rollback
+/// did.
 [[noreturn]] void throw_no_alias(Engine& engine, RepositoryId repository, std::string_view ref,
                                  const AliasName& name) {
   const auto changes = engine.aliases.history(repository, name, 0, 1);

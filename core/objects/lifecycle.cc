@@ -153,7 +153,7 @@ std::optional<std::string> delete_objects_behind(Turn& turn, std::string positio
 }
 
 /// Removes noncurrent versions of keys after `position`, as delete_objects_behind. A turn ends
-/// between two keys, since how long a version is noncurrent is told by the ones before it.
+/// between two keys: the versions before one say how long it has been noncurrent.
 std::optional<std::string> remove_versions_behind(Turn& turn, std::string position,
                                                   uint32_t versions_max) {
   VersionListOptions options;

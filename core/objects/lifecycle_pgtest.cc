@@ -220,7 +220,7 @@ class NoncurrentVersions : public Lifecycle {
     out.noncurrent_newer = newer;
     return out;
   }
-  /// As if all versions had been written so long ago.
+  /// Makes all versions older by so many days.
   void age_versions(int64_t days) {
     engine.pool.run(
         {"test_age_versions", "UPDATE object_versions SET created_ms = created_ms - $1"},
