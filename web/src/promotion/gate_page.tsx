@@ -1,10 +1,9 @@
 import { useQuery } from '@tanstack/react-query';
 import { Link, getRouteApi, useNavigate } from '@tanstack/react-router';
 import { useDeferredValue, useEffect, useState } from 'react';
-import { answer, api, type Schemas } from '@/api/client';
+import type { Schemas } from '@/api/client';
 import { asError } from '@/api/errors';
 import { resource, useMay } from '@/api/permissions';
-import { useUser } from '@/api/session';
 import { Button } from '@/ui/button';
 import { CopyAs } from '@/ui/copy_as';
 import { ConfirmDialog } from '@/ui/dialog';
@@ -13,8 +12,8 @@ import { counted } from '@/ui/format';
 import { shellWord } from '@/ui/snippets';
 import { EmptyState, ErrorPanel, Loaded, Skeleton } from '@/ui/states';
 import { Badge, Name, Time } from '@/ui/text';
-import { toast } from '@/ui/toast';
-import { diffLines } from './line_diff';
+import { removeGate, setGate } from './gate_changes';
+import { Differences, Proposal } from './gate_proposal';
 import { fieldOf, isEditable } from './policy_document';
 import { PolicyForm } from './policy_form';
 import { PromoteDialog } from './promote_dialog';
@@ -22,7 +21,6 @@ import {
   aliasHistoryQuery,
   aliasesQuery,
   candidateWords,
-  forgetPromotions,
   type GatePolicy,
   policyQuery,
   verdictsQuery,
@@ -191,117 +189,6 @@ function Gate({
         </ConfirmDialog>
       )}
     </>
-  );
-}
-
-/** Sets the document of a gate that holds with this version, 0 for none. */
-async function setGate(repository: string, policy: string, version: number, document: string) {
-  const set = await answer(
-    api.PUT('/repositories/{repository}/policies/{policy}', {
-      params: { path: { repository, policy }, header: { 'If-Match': String(version) } },
-      body: document as never,
-      bodySerializer: (body) => String(body),
-      headers: { 'Content-Type': 'application/yaml' },
-    }),
-  );
-  forgetPromotions(repository);
-  toast(set.proposed ? 'Proposed: a second user must set the same document' : `Version ${set.version} holds`);
-  return set;
-}
-
-/** Removes a gate. True if this is only proposed. */
-async function removeGate(repository: string, { name, version }: GatePolicy): Promise<boolean> {
-  const answered: { proposed: boolean } | undefined = await answer(
-    api.DELETE('/repositories/{repository}/policies/{policy}', {
-      params: { path: { repository, policy: name }, header: { 'If-Match': String(version) } },
-    }),
-  );
-  forgetPromotions(repository);
-  if (!answered?.proposed) return false;
-  toast('Proposed: a second user must remove the gate too');
-  return true;
-}
-
-/** A change that waits until a second user asks for the same. */
-function Proposal({
-  repository,
-  current,
-  proposal,
-  onSaved,
-}: {
-  repository: string;
-  current: GatePolicy;
-  proposal: NonNullable<GatePolicy['proposal']>;
-  onSaved: (saved: Schemas['GatePolicySet']) => void;
-}) {
-  const navigate = useNavigate();
-  const user = useUser();
-  const maySet = useMay('branches:SetGatePolicy', resource.repository(repository));
-  const [confirming, setConfirming] = useState(false);
-  const document = proposal.document ?? '';
-  return (
-    <section aria-label="Proposal" className="panel stack-tight">
-      <h2>{proposal.removes ? 'Proposed removal' : 'Proposed change'}</h2>
-      <p>
-        {proposal.author} proposed <Time at={proposal.creation_date} /> to{' '}
-        {proposal.removes ? 'remove this gate' : 'set the document below'}. It waits until a second user{' '}
-        {proposal.removes ? 'removes the gate too' : 'sets the same document'}; version {current.version} holds until
-        then.
-      </p>
-      {!proposal.removes && (
-        <Differences before={current.document ?? ''} after={document} label="Proposed differences" />
-      )}
-      <div className="toolbar">
-        <Button
-          kind={proposal.removes ? 'danger' : 'primary'}
-          refused={
-            maySet.refused ??
-            (proposal.author === user?.id ? 'You proposed it: a second user must apply it' : undefined)
-          }
-          onPress={() => setConfirming(true)}
-        >
-          {proposal.removes ? 'Remove the gate…' : 'Apply the same document…'}
-        </Button>
-      </div>
-      {confirming && (
-        <ConfirmDialog
-          title={proposal.removes ? 'Remove gate' : 'Change gate'}
-          isOpen
-          action={proposal.removes ? 'Remove gate' : `Set version ${proposal.base_version + 1}`}
-          onClose={() => setConfirming(false)}
-          onConfirm={async () => {
-            if (!proposal.removes) onSaved(await setGate(repository, current.name, proposal.base_version, document));
-            else if (!(await removeGate(repository, current)))
-              void navigate({ to: '/r/$repository/-/promotions', params: { repository }, search: {} });
-          }}
-        >
-          <p>
-            {current.destination} is then judged {proposal.removes ? 'by no gate' : 'by the proposed document'}, as{' '}
-            {proposal.author} and you have asked.
-          </p>
-        </ConfirmDialog>
-      )}
-    </section>
-  );
-}
-
-/** Lines of a document that differ from another. */
-function Differences({ before, after, label }: { before: string; after: string; label: string }) {
-  return (
-    <pre className={styles.code} tabIndex={0} aria-label={label}>
-      {diffLines(before, after).map((line, index) => (
-        <span
-          key={index}
-          className={
-            line.kind === 'added' ? styles.lineAdded : line.kind === 'removed' ? styles.lineRemoved : styles.line
-          }
-        >
-          {line.kind === 'added' ? '+ ' : line.kind === 'removed' ? '- ' : '  '}
-          {line.text}
-          {'\n'}
-        </span>
-      ))}
-    </pre>
   );
 }
 
