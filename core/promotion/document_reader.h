@@ -70,4 +70,10 @@ class DocumentReader {
   std::vector<std::string> problems_;
 };
 
+/// nullptr = there is none.
+inline const YamlNode* find(const DocumentReader::Members& members, std::string_view name) {
+  const auto at = members.find(name);
+  return at == members.end() ? nullptr : at->second;
+}
+
 }  // namespace tarn::promotion

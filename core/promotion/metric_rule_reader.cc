@@ -1,0 +1,295 @@
+#include "core/promotion/metric_rule_reader.h"
+
+#include <algorithm>
+#include <set>
+#include <utility>
+
+#include "core/base/str_cat.h"
+#include "core/base/text.h"
+#include "core/metrics/run.h"
+#include "core/promotion/policy_keys.h"
+
+namespace tarn::promotion {
+namespace {
+
+/// Whether a blank or a character that is not shown begins at `at`: other blanks, controls, joiners
+/// and directions of Unicode.
+bool is_unseen(std::string_view text, size_t at) {
+  const std::string_view rest = text.substr(at);
+  const auto third = [&] { return rest.size() > 2 ? static_cast<unsigned char>(rest[2]) : 0; };
+  if (rest.starts_with("\xC2")) return rest[1] <= '\xA0' || rest[1] == '\xAD';
+  if (rest.starts_with("\xE2\x80")) return third() <= 0x8F || (third() >= 0xA8 && third() <= 0xAF);
+  if (rest.starts_with("\xE2\x81")) return third() >= 0x9F && third() <= 0xAF;
+  return rest.starts_with("\xE3\x80\x80") || rest.starts_with("\xEF\xBB\xBF");
+}
+
+/// Why the text may not name a metric or a split; "" = it may.
+std::string_view problem_of_name(std::string_view name) {
+  if (name.find('*') != name.npos) return "holds '*', and names are no patterns: write a rule each";
+  if (trimmed(name) != name) return "begins or ends with a blank";
+  for (size_t i = 0; i < name.size(); ++i) {
+    if (is_unseen(name, i)) return "holds a character that is not shown";
+  }
+  return "";
+}
+
+/// A wrong value is reported, and reading continues.
+class MetricRuleReader {
+ public:
+  MetricRuleReader(DocumentReader& in, std::vector<MetricRule>& out) : in_(in), out_(out) {}
+
+  void read(const YamlNode& node) {
+    if (node.kind != YamlNode::Kind::kList) return in_.expected(node, "metrics", "a list");
+    if (node.items.size() > kPolicyMetricsMax) {
+      return in_.complain(node, "metrics", str_cat("has more than ", kPolicyMetricsMax, " rules"));
+    }
+    bool has_primary = false;
+    std::set<std::pair<std::string, std::string>> seen;
+    for (size_t i = 0; i < node.items.size(); ++i) {
+      const std::string path = str_cat("metrics[", i, "]");
+      MetricRule rule = metric_at(node.items[i], path);
+      if (!rule.name.empty() && !seen.emplace(rule.name, rule.split).second) {
+        in_.complain(node.items[i], path,
+                     str_cat("there is a rule for metric \"", rule.name, "\" already"));
+      }
+      if (rule.primary && std::exchange(has_primary, true)) {
+        in_.complain(node.items[i], path, "there is a primary metric already");
+      }
+      out_.push_back(std::move(rule));
+    }
+  }
+
+ private:
+  using Members = DocumentReader::Members;
+
+  std::string metric_name_at(const YamlNode& node, const std::string& path) {
+    const auto name = in_.text_at(node, path, kMetricNameBytesMax);
+    if (!name) return "";
+    const std::string_view problem = problem_of_name(*name);
+    if (!problem.empty()) in_.complain(node, path, problem);
+    return *name;
+  }
+
+  MetricRule metric_at(const YamlNode& node, const std::string& path) {
+    MetricRule rule;
+    const Members members = in_.members_of(node, path, policy_keys_below("metrics[]"));
+    if (node.kind != YamlNode::Kind::kMap) return rule;
+    if (const YamlNode* name = find(members, "name")) {
+      rule.name = metric_name_at(*name, path + ".name");
+    } else {
+      in_.complain(node, path, "name is missing");
+    }
+    if (const YamlNode* split = find(members, "split")) {
+      rule.split = metric_name_at(*split, path + ".split");
+    }
+    if (const YamlNode* goal = find(members, "goal")) {
+      rule.goal = parse_metric_goal(goal->text);
+      if (!rule.goal) in_.expected(*goal, path + ".goal", "max or min");
+    }
+    if (const YamlNode* min = find(members, "min")) rule.min = in_.number_at(*min, path + ".min");
+    if (const YamlNode* max = find(members, "max")) {
+      rule.max = in_.number_at(*max, path + ".max");
+      if (rule.min > rule.max && rule.max) in_.complain(*max, path + ".max", "is less than min");
+    }
+    if (const YamlNode* bounds = find(members, "vs_champion")) {
+      read_bounds(*bounds, path + ".vs_champion", find(members, "goal") != nullptr, rule);
+    }
+    if (const YamlNode* primary = find(members, "primary")) {
+      rule.primary = in_.flag_at(*primary, path + ".primary");
+      if (rule.primary && find(members, "goal") == nullptr) {
+        in_.complain(*primary, path + ".primary", "needs a goal: max or min");
+      }
+    }
+    read_trusted(members, path, rule);
+    if (const YamlNode* runs = find(members, "runs")) read_runs(*runs, path + ".runs", rule);
+    if (rule.distinction && (!rule.runs || rule.runs->min < 2)) {
+      in_.complain(node, path + ".vs_champion.lower_bound",
+                   "needs several measurements: runs with min of 2 or more");
+    }
+    return rule;
+  }
+
+  void read_runs(const YamlNode& node, const std::string& path, MetricRule& rule) {
+    const Members members = in_.members_of(node, path, policy_keys_below("metrics[].runs"));
+    if (node.kind != YamlNode::Kind::kMap) return;
+    if (!rule.trusted.empty())
+      in_.complain(node, path, "counts runs alone: give runs, or trust or from");
+    const YamlNode* min = find(members, "min");
+    const YamlNode* by = find(members, "by");
+    if (min == nullptr || by == nullptr) in_.complain(node, path, "needs min and by");
+    ReplicateRules& runs = rule.runs.emplace();
+    if (min != nullptr) {
+      runs.min = in_.count_at(*min, path + ".min", kReplicatesMax).value_or(1);
+      if (runs.min == 0) in_.expected(*min, path + ".min", "1 or more");
+    }
+    runs.max = runs.min;
+    if (const YamlNode* max = find(members, "max")) {
+      runs.max = in_.count_at(*max, path + ".max", kReplicatesMax).value_or(runs.min);
+      if (runs.max < runs.min) in_.complain(*max, path + ".max", "is less than min");
+    }
+    if (by != nullptr) {
+      const std::string param = in_.text_at(*by, path + ".by", kParamNameBytesMax).value_or("");
+      if (param.starts_with(kParamPrefix)) runs.by = param.substr(kParamPrefix.size());
+      if (runs.by.empty()) in_.expected(*by, path + ".by", "param.NAME, a parameter of runs");
+    }
+    if (const YamlNode* how = find(members, "aggregate"); how && how->text != "mean")
+      in_.expected(*how, path + ".aggregate", "mean");
+    const YamlNode* reporter = find(members, "reporter");
+    if (reporter == nullptr) return;
+    const auto source = source_at(*reporter, path + ".reporter");
+    if (source && source->reporter.name.empty())
+      return in_.expected(*reporter, path + ".reporter", "api:USER");
+    if (source) runs.reporter = source->reporter;
+  }
+
+  void read_bounds(const YamlNode& node, const std::string& path, bool has_goal, MetricRule& rule) {
+    const Members members = in_.members_of(node, path, policy_keys_below("metrics[].vs_champion"));
+    if (members.empty() && node.kind == YamlNode::Kind::kMap) {
+      in_.complain(node, path, "names no bound");
+    }
+    for (size_t i = 0; i < kChampionBounds; ++i) {
+      const std::string_view bound = name_of(static_cast<ChampionBound>(i));
+      const YamlNode* value = find(members, bound);
+      if (value == nullptr) continue;
+      const std::string value_path = str_cat(path, ".", bound);
+      rule.vs_champion[i] = in_.number_at(*value, value_path);
+      if (static_cast<ChampionBound>(i) >= ChampionBound::kMaxIncrease) {
+        if (rule.vs_champion[i].value_or(0) < 0) in_.expected(*value, value_path, "0 or more");
+      } else if (!has_goal) {
+        in_.complain(*value, value_path, "needs a goal: better is more with max, less with min");
+      }
+    }
+    read_distinction(members, node, path, has_goal, rule);
+    if (const YamlNode* floor = find(members, "floor")) {
+      read_floor(*floor, path + ".floor", has_goal, rule);
+    }
+    if (const YamlNode* cap = find(members, "cap")) {
+      read_cap(*cap, path + ".cap", has_goal, rule);
+    }
+    const auto least = rule.vs_champion[static_cast<size_t>(ChampionBound::kMinDelta)];
+    const auto most = rule.vs_champion[static_cast<size_t>(ChampionBound::kMaxDelta)];
+    if (least && most && *least > *most)
+      in_.complain(node, path, "max_delta is less than min_delta");
+  }
+
+  void read_distinction(const Members& members, const YamlNode& node, const std::string& path,
+                        bool has_goal, MetricRule& rule) {
+    const YamlNode* bound = find(members, "lower_bound");
+    const YamlNode* confidence = find(members, "confidence");
+    const YamlNode* test = find(members, "test");
+    if (test != nullptr && test->text != "welch") in_.expected(*test, path + ".test", "welch");
+    DistinctionRule distinction;
+    if (bound != nullptr)
+      distinction.lower_bound = in_.number_at(*bound, path + ".lower_bound").value_or(0);
+    if (confidence != nullptr) {
+      distinction.confidence = in_.number_at(*confidence, path + ".confidence").value_or(0.95);
+      if (distinction.confidence < kConfidenceMin || distinction.confidence > kConfidenceMax)
+        in_.expected(*confidence, path + ".confidence", "0.5 to 0.9999");
+    }
+    if (bound == nullptr) {
+      if (confidence != nullptr || test != nullptr)
+        in_.complain(node, path, "confidence and test need lower_bound");
+    } else if (has_goal) {
+      rule.distinction = distinction;
+    } else {
+      in_.complain(*bound, path + ".lower_bound",
+                   "needs a goal: better is more with max, less with min");
+    }
+  }
+
+  void read_cap(const YamlNode& node, const std::string& path, bool has_goal, MetricRule& rule) {
+    const Members members =
+        in_.members_of(node, path, policy_keys_below("metrics[].vs_champion.cap"));
+    if (node.kind != YamlNode::Kind::kMap) return;
+    if (!has_goal) in_.complain(node, path, "needs a goal: better is more with max, less with min");
+    const YamlNode* commit = find(members, "commit");
+    const YamlNode* value = find(members, "value");
+    const YamlNode* reason = find(members, "reason");
+    if (commit == nullptr || value == nullptr || reason == nullptr) {
+      return in_.complain(node, path, "needs commit, value and reason");
+    }
+    ChampionCap& cap = rule.cap.emplace();
+    if (const auto id = parse_commit_id(commit->text)) {
+      cap.commit = *id;
+    } else {
+      in_.expected(*commit, path + ".commit", "the whole id of a commit");
+    }
+    cap.value = in_.number_at(*value, path + ".value").value_or(0);
+    cap.reason = in_.text_at(*reason, path + ".reason", kCapReasonBytesMax).value_or("");
+  }
+
+  void read_floor(const YamlNode& node, const std::string& path, bool has_goal, MetricRule& rule) {
+    const Members members =
+        in_.members_of(node, path, policy_keys_below("metrics[].vs_champion.floor"));
+    if (node.kind != YamlNode::Kind::kMap) return;
+    if (!has_goal) in_.complain(node, path, "needs a goal: better is more with max, less with min");
+    const YamlNode* of_last = find(members, "of_last");
+    const YamlNode* max_drop = find(members, "max_drop");
+    if (of_last == nullptr || max_drop == nullptr) {
+      return in_.complain(node, path, "needs of_last and max_drop");
+    }
+    rule.floor.emplace();
+    rule.floor->of_last = in_.count_at(*of_last, path + ".of_last", kFloorChampionsMax).value_or(1);
+    if (rule.floor->of_last == 0) in_.expected(*of_last, path + ".of_last", "1 or more");
+    rule.floor->max_drop = in_.number_at(*max_drop, path + ".max_drop").value_or(0);
+    if (rule.floor->max_drop < 0) in_.expected(*max_drop, path + ".max_drop", "0 or more");
+  }
+
+  void read_trusted(const Members& members, const std::string& path, MetricRule& rule) {
+    const YamlNode* trust = find(members, "trust");
+    const YamlNode* from = find(members, "from");
+    if (trust != nullptr && from != nullptr) {
+      return in_.complain(*from, path + ".from", "give trust or from, not both");
+    }
+    if (from != nullptr) {
+      if (auto source = source_at(*from, path + ".from")) rule.trusted = {*std::move(source)};
+    }
+    if (trust == nullptr) return;
+    in_.read_list(*trust, path + ".trust", rule.trusted,
+                  [&](const YamlNode& item, const std::string& item_path) {
+                    return source_at(item, item_path);
+                  });
+    if (trust->kind == YamlNode::Kind::kList && trust->items.empty()) {
+      in_.complain(*trust, path + ".trust", "is empty: no value could ever count");
+    }
+  }
+
+  std::optional<MetricSource> source_at(const YamlNode& node, const std::string& path) {
+    const auto text = in_.text_at(node, path, kPolicyGlobBytesMax);
+    if (!text) return std::nullopt;
+    const size_t colon = std::min(text->find(':'), text->size());
+    const std::string detail = text->substr(std::min(colon + 1, text->size()));
+    const auto origin = parse_metric_origin(std::string_view(*text).substr(0, colon));
+    const bool plain = colon == text->size();
+    const bool check = origin == MetricOrigin::kCheck && is_policy_name(detail);
+    const bool reporter = origin == MetricOrigin::kApi && !detail.empty();
+    const bool file = origin == MetricOrigin::kFile && !detail.empty();
+    if (!origin || !(plain || check || reporter || file)) {
+      in_.expected(node, path,
+                   "api, api:USER, commit-metadata, check, check:NAME, file or file:PATTERN");
+      return std::nullopt;
+    }
+    MetricSource source{.origin = *origin};
+    if (check) source.check = detail;
+    if (reporter) source.reporter.name = detail;
+    if (file) {
+      if (const std::string problem = Glob::problem(detail); !problem.empty()) {
+        in_.complain(node, path, str_cat("pattern \"", detail, "\": ", problem));
+        return std::nullopt;
+      }
+      source.file = Glob(detail);
+    }
+    return source;
+  }
+
+  DocumentReader& in_;
+  std::vector<MetricRule>& out_;
+};
+
+}  // namespace
+
+void read_metric_rules(DocumentReader& in, const YamlNode& node, std::vector<MetricRule>& out) {
+  MetricRuleReader(in, out).read(node);
+}
+
+}  // namespace tarn::promotion

@@ -1,0 +1,14 @@
+// The reader of the metric rules of a policy document.
+#pragma once
+
+#include <vector>
+
+#include "core/promotion/document_reader.h"
+#include "core/promotion/policy.h"
+
+namespace tarn::promotion {
+
+/// The value of "metrics". Errors are added to `in`.
+void read_metric_rules(DocumentReader& in, const YamlNode& node, std::vector<MetricRule>& out);
+
+}  // namespace tarn::promotion
