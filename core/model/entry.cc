@@ -226,6 +226,11 @@ std::string_view whole_sha256(const Entry& entry) {
   return value.starts_with(kDigestWhole) ? value.substr(1) : std::string_view();
 }
 
+std::string content_name(const Entry& entry) {
+  const std::string_view digest = entry.extras.get(ExtraTag::kContentDigest);
+  return digest.empty() ? encode_address(entry.address) + entry.etag : std::string(digest);
+}
+
 void put_etag(std::string& out, std::string_view etag) {
   if (etag.size() == kMd5HexChars && is_lower_hex(etag)) {
     out.push_back(static_cast<char>(kEtagMd5));

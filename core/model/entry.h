@@ -110,6 +110,8 @@ struct PartDigest {
 std::string content_digest(std::span<const PartDigest> parts);
 /// The SHA-256 of the whole in a value of kContentDigest; "" if it is another.
 std::string_view whole_sha256(const Entry& entry);
+/// Equal for entries that surely have the same bytes: the content digest, else address and etag.
+std::string content_name(const Entry& entry);
 
 /// The whole entry as bytes, for staging and upload rows. Throws invalid_argument when the etag is
 /// too long.

@@ -30,26 +30,11 @@ class RequiredObjects {
     const auto note = [&](const std::string& path, const Entry& entry) {
       found = true;
       small |= entry.size_bytes < rules_.min_bytes;
-      const std::string_view digest = entry.extras.get(ExtraTag::kContentDigest);
-      objects_.try_emplace(
-          path, RequiredObject{path, entry.size_bytes, entry.etag,
-                               digest.empty() ? encode_address(entry.address) + entry.etag
-                                              : std::string(digest)});
+      objects_.try_emplace(path,
+                           RequiredObject{path, entry.size_bytes, entry.etag, content_name(entry)});
     };
-    if (pattern.prefix() == pattern.pattern()) {
-      if (const auto entry = tree::find_entry(nodes_, root_, pattern.pattern()))
-        note(pattern.pattern(), *entry);
-    } else {
-      tree::Cursor cursor(nodes_, root_);
-      for (cursor.seek(pattern.prefix());
-           cursor.valid() && cursor.key().starts_with(pattern.prefix()); cursor.next()) {
-        if (++seen_ > kGatePathsSeenMax) {
-          facts_.complete = false;
-          break;
-        }
-        if (pattern.matches(cursor.key())) note(std::string(cursor.key()), cursor.entry());
-      }
-    }
+    if (!tree::visit_matches(nodes_, root_, pattern, kGatePathsSeenMax, seen_, note))
+      facts_.complete = false;
     if (!found) facts_.missing.push_back(pattern.pattern());
     if (small) facts_.too_small.push_back(pattern.pattern());
   }

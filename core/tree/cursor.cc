@@ -205,4 +205,21 @@ Totals count_range(NodeSource& source, const TreeRoot& root, std::string_view be
   return {upper.entries - lower.entries, upper.bytes - lower.bytes};
 }
 
+bool visit_matches(NodeSource& source, const TreeRoot& root, const Glob& pattern, uint64_t most,
+                   uint64_t& seen,
+                   const std::function<void(const std::string& key, const Entry& entry)>& visit) {
+  if (pattern.prefix() == pattern.pattern()) {
+    if (const auto entry = find_entry(source, root, pattern.pattern()))
+      visit(pattern.pattern(), *entry);
+    return true;
+  }
+  Cursor cursor(source, root);
+  for (cursor.seek(pattern.prefix()); cursor.valid() && cursor.key().starts_with(pattern.prefix());
+       cursor.next()) {
+    if (++seen > most) return false;
+    if (pattern.matches(cursor.key())) visit(cursor.key(), cursor.entry());
+  }
+  return true;
+}
+
 }  // namespace tarn::tree

@@ -2,12 +2,14 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "core/base/glob.h"
 #include "core/tree/node.h"
 
 namespace tarn::tree {
@@ -63,5 +65,11 @@ class Cursor {
   struct State;
   std::unique_ptr<State> state_;
 };
+
+/// Calls `visit` for the keys that match a pattern, in order. `seen` counts the keys that were
+/// looked at, over several calls; false: it reached `most`, and the rest was not looked at.
+bool visit_matches(NodeSource& source, const TreeRoot& root, const Glob& pattern, uint64_t most,
+                   uint64_t& seen,
+                   const std::function<void(const std::string& key, const Entry& entry)>& visit);
 
 }  // namespace tarn::tree
