@@ -147,6 +147,25 @@ Interval bca(std::span<const double> means, double estimate, double accelerated,
   return {limit(-z), limit(z)};
 }
 
+/// The level at which the lower limit of bca() is `bound`.
+double level_of(std::span<const double> means, double estimate, double accelerated, double bound) {
+  const auto share_below = [&](double value) {
+    const auto [first, last] = std::equal_range(means.begin(), means.end(), value);
+    return (static_cast<double>(first - means.begin()) + static_cast<double>(last - first) / 2) /
+           static_cast<double>(means.size());
+  };
+  const double least = 1 / (static_cast<double>(means.size()) + 1);
+  const boost::math::normal normal;
+  const auto z_of = [&](double share) {
+    return boost::math::quantile(normal, std::clamp(share, least, 1 - least));
+  };
+  const double share = share_below(estimate);
+  const double bias = share <= 0 || share >= 1 ? 0 : z_of(share);
+  const double off = z_of(share_below(bound)) - bias;
+  const double level = boost::math::cdf(normal, off / (1 + accelerated * off) - bias);
+  return std::max(level, least);
+}
+
 void check(bool holds, std::string_view what) {
   if (!holds) throw_invalid(std::string(what));
 }
@@ -154,7 +173,7 @@ void check(bool holds, std::string_view what) {
 }  // namespace
 
 Bootstrap paired_bootstrap(std::span<const double> first, std::span<const double> second,
-                           double confidence, uint32_t resamples, uint64_t seed) {
+                           double confidence, uint32_t resamples, uint64_t seed, double bound) {
   check(first.size() == second.size(), "examples: both models need a value of each");
   check(!first.empty() && first.size() <= kBootstrapExamplesMax,
         "examples: must be 1 to 10,000,000");
@@ -170,7 +189,7 @@ Bootstrap paired_bootstrap(std::span<const double> first, std::span<const double
   double mean = 0;
   for (const Group& group : groups) mean += static_cast<double>(group.count) * group.value;
   mean /= static_cast<double>(n);
-  if (groups.size() == 1) return {mean, {mean, mean}};
+  if (groups.size() == 1) return {mean, {mean, mean}, mean > bound ? 0.0 : 1.0};
   // One count takes as long as drawing some hundred examples.
   const bool by_group = groups.size() <= std::max<size_t>(16, n / 100);
   Random random(seed);
@@ -178,7 +197,9 @@ Bootstrap paired_bootstrap(std::span<const double> first, std::span<const double
   for (double& one : means)
     one = by_group ? resampled(groups, n, random) : resampled(differences, random);
   std::sort(means.begin(), means.end());
-  return {mean, bca(means, mean, acceleration(groups, mean), confidence)};
+  const double accelerated = acceleration(groups, mean);
+  return {mean, bca(means, mean, accelerated, confidence),
+          level_of(means, mean, accelerated, bound)};
 }
 
 }  // namespace tarn::statistics

@@ -91,6 +91,13 @@ double mcnemar_p(uint64_t only_first, uint64_t only_second) {
   return std::min(1.0, 2 * boost::math::cdf(Binomial(all, 0.5), static_cast<double>(fewer)));
 }
 
+double mcnemar_p_greater(uint64_t only_first, uint64_t only_second) {
+  if (only_first == 0) return 1;
+  const double all = static_cast<double>(only_first) + static_cast<double>(only_second);
+  return boost::math::cdf(
+      boost::math::complement(Binomial(all, 0.5), static_cast<double>(only_first - 1)));
+}
+
 std::vector<double> holm(std::span<const double> p_values) {
   std::vector<size_t> order(p_values.size());
   std::iota(order.begin(), order.end(), size_t{0});

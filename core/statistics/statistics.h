@@ -51,6 +51,8 @@ std::optional<Welch> welch(const Sample& first, const Sample& second);
 /// examples are right in the first model alone, `only_second` in the second alone. 1 when both are
 /// 0.
 double mcnemar_p(uint64_t only_first, uint64_t only_second);
+/// The same, one-sided: small when the first model is right more often.
+double mcnemar_p_greater(uint64_t only_first, uint64_t only_second);
 
 /// Adjusted p-values in the order given (Holm 1979): the hypotheses with one of at most alpha can
 /// be rejected together, with a probability of at most alpha that any of them is true.
@@ -62,6 +64,9 @@ constexpr uint32_t kBootstrapResamplesMax = 1'000'000;
 struct Bootstrap {
   double difference = 0;  ///< mean of the first minus the second
   Interval interval{};    ///< two-sided, of the difference
+  /// The p-value of a true difference of at most `bound`: below alpha when the lower limit of the
+  /// interval with confidence 1 - 2 alpha is above it. At least 1 / (resamples + 1).
+  double p_greater = 1;
 };
 /// The interval of a mean difference by the bootstrap over examples (Efron 1987: bias-corrected
 /// and accelerated). Value i of both is of example i. Time: 10^5 examples and 10^4 resamples take
@@ -69,6 +74,6 @@ struct Bootstrap {
 /// the same result. Throws invalid_argument also when the lengths differ or are 0 or above
 /// kBootstrapExamplesMax, and for resamples that are 0 or above kBootstrapResamplesMax.
 Bootstrap paired_bootstrap(std::span<const double> first, std::span<const double> second,
-                           double confidence, uint32_t resamples, uint64_t seed);
+                           double confidence, uint32_t resamples, uint64_t seed, double bound = 0);
 
 }  // namespace tarn::statistics
