@@ -344,6 +344,12 @@ class RootsOfRetention : public Retention, public ::testing::WithParamInterface<
          "INSERT INTO promotions (repo_id, promotion_id, state, request, destination, actor, "
          "created_ms, updated_ms, commits) VALUES (REPO, 'p', 'rejected', '{}', 'main', '', 0, 0, "
          "ARRAY[ID])"},
+        {"evaluation data",
+         "INSERT INTO gate_policies (repo_id, name, version, destination) "
+         "VALUES (0, 'p', 1, 'main'); "
+         "INSERT INTO gate_policy_versions (repo_id, name, version, destination, document, digest, "
+         "author, at_ms, data) VALUES (0, 'p', 1, 'main', '', sha256(''), '', 0, "
+         "ARRAY['digits', 'REPO', encode(ID, 'hex')])"},
         {"pull requests",
          "INSERT INTO pull_requests (repo_id, pull_id, title, description, status, author, source, "
          "destination, created_ms, merged_commit) "

@@ -42,6 +42,12 @@ constexpr CommitRoot kCommitRoots[] = {
   SELECT r.parents[1], 'promotion ' || p.promotion_id
   FROM promotions p JOIN commits r ON r.repo_id = p.repo_id AND r.commit_id = p.result
   WHERE p.repo_id = $1 AND cardinality(r.parents) > 0)sql"}},
+    // Policies of any repository may measure with data of this one.
+    {"evaluation data", RootKind::kNamed, {"roots_select_evaluation_data", R"sql(
+  SELECT decode(v.data[at + 2], 'hex'), 'the evaluation "' || v.data[at] || '" of gate policy "' || v.name || '"'
+  FROM gate_policies p JOIN gate_policy_versions v USING (repo_id, name, version),
+    generate_series(1, cardinality(v.data), 3) AS at
+  WHERE p.destination IS NOT NULL AND v.data[at + 1] = $1::integer::text)sql"}},
     {"pull requests", RootKind::kNamed, {"roots_select_pull_requests", R"sql(
   SELECT merged_commit, 'pull request ' || pull_id FROM pull_requests
   WHERE repo_id = $1 AND merged_commit IS NOT NULL)sql"}},

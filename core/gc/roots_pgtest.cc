@@ -82,6 +82,14 @@ TEST_F(Roots, Promotions) {
   expect_root(insert + "commits) VALUES (REPO, 'p', 'rejected', '{}', 'main', '', 0, 0, ARRAY[ID])",
               "DELETE FROM promotions");
 }
+TEST_F(Roots, EvaluationData) {
+  expect_root(
+      "INSERT INTO gate_policies (repo_id, name, version, destination) VALUES (0, 'p', 1, 'main'); "
+      "INSERT INTO gate_policy_versions (repo_id, name, version, destination, document, digest, "
+      "author, at_ms, data) VALUES (0, 'p', 1, 'main', '', sha256(''), '', 0, "
+      "ARRAY['other', '0', repeat('0', 64), 'digits', 'REPO', encode(ID, 'hex')])",
+      "UPDATE gate_policies SET destination = NULL");
+}
 TEST_F(Roots, PullRequests) {
   expect_root(
       "INSERT INTO pull_requests (repo_id, pull_id, title, description, status, author, source, "
@@ -117,7 +125,7 @@ TEST_F(Roots, EveryKindHasATest) {
   for (const CommitRoot& root : commit_roots()) {
     named += root.kind == RootKind::kNamed || root.kind == RootKind::kHeld ? 1 : 0;
   }
-  EXPECT_EQ(named, 9u);
+  EXPECT_EQ(named, 10u);
 }
 
 TEST_F(Roots, AncestorsOfRoots) {

@@ -10,6 +10,14 @@
 
 namespace tarn {
 
+/// An evaluation of a commit without a result.
+struct MissingResult {
+  bool pending = false;  ///< it may come
+  std::string code;      ///< for example "evaluation_pending"
+  std::string reason;    ///< for people
+  std::string key{};     ///< of the evaluation, 32 bytes; "" = it cannot be asked for
+};
+
 struct CommitFacts {
   CommitId commit;
   /// Several may have one name. By name and split, then origin (as the enumeration), within an
@@ -21,6 +29,7 @@ struct CommitFacts {
   std::vector<std::string> warnings;
   /// Parameters of single runs that were asked for, by the run's id, then by name.
   std::map<std::string, std::map<std::string, std::string>> run_params{};
+  std::map<std::string, MissingResult> missing_results{};  ///< by the name of the evaluation
 };
 
 /// Into the order of CommitFacts::metrics.

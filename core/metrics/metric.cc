@@ -8,7 +8,8 @@
 namespace tarn {
 namespace {
 
-constexpr std::array<std::string_view, 4> kOrigins = {"api", "commit-metadata", "file", "check"};
+constexpr std::array<std::string_view, 5> kOrigins = {"api", "commit-metadata", "file", "check",
+                                                      "evaluation"};
 
 }  // namespace
 
@@ -19,7 +20,7 @@ std::optional<MetricOrigin> parse_metric_origin(std::string_view name) {
 }
 
 std::string Metric::origin_text() const {
-  if (origin != MetricOrigin::kFile && origin != MetricOrigin::kCheck)
+  if (origin == MetricOrigin::kApi || origin == MetricOrigin::kCommitMetadata)
     return std::string(name_of(origin));
   return str_cat(name_of(origin), ":", source);
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -17,6 +18,7 @@ enum class MetricOrigin : uint8_t {
   kCommitMetadata,  ///< a key of the commit's metadata
   kFile,            ///< a file in the commit
   kCheck,           ///< reported by a check of a promotion, from outside the candidate
+  kEvaluation,      ///< measured by a runner, because a policy asks for it
 };
 std::string_view name_of(MetricOrigin origin);  ///< for example "commit-metadata"
 std::optional<MetricOrigin> parse_metric_origin(std::string_view name);
@@ -43,7 +45,8 @@ struct Metric {
   std::string name;
   double value = 0;  ///< may be NaN or infinite
   MetricOrigin origin = MetricOrigin::kApi;
-  /// Where exactly: the run's id, the metadata key, the file's path, the check's name.
+  /// Where exactly: the run's id, the metadata key, the file's path, the check's name, the name of
+  /// the evaluation.
   std::string source;
   std::string split{};     ///< for example "validation"; "" = none
   Instant measured{};      ///< within an origin the newest counts
@@ -58,7 +61,14 @@ struct Metric {
   std::string cap_reason{};
   Replicates replicates{};  ///< the value is their mean
 
-  /// "api", "commit-metadata", "file:<path>", "check:<name>".
+  /// Values of single examples of an evaluation, in an order that all results on the same data
+  /// share. Only where a rule compares examples.
+  std::shared_ptr<const std::vector<double>> numbers{};
+  uint64_t examples = 0;     ///< of an evaluation: how many; 0 = it is of no evaluation
+  std::string evaluation{};  ///< its key in hex
+  int64_t seed = 0;          ///< of an evaluation: of its tests
+
+  /// "api", "commit-metadata", "file:<path>", "check:<name>", "evaluation:<name>".
   std::string origin_text() const;
 };
 

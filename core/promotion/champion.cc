@@ -11,6 +11,7 @@
 #include "core/base/str_cat.h"
 #include "core/branch/alias_store.h"
 #include "core/meta/commits.h"
+#include "core/promotion/evaluation_results.h"
 #include "core/promotion/evidence.h"
 #include "core/promotion/gate_facts.h"
 #include "core/promotion/metric_choice.h"
@@ -36,12 +37,16 @@ auto before(Instant since) {
   };
 }
 
-/// Replaces the values by those of the evidence, for the same names and splits.
+bool is_evaluated(const Metric& metric) { return metric.origin == MetricOrigin::kEvaluation; }
+
+/// Replaces the values by those of the evidence, for the same names and splits. Values of
+/// evaluations stay those of the policy that judges now: of its data and programs.
 void freeze(CommitFacts& facts, std::vector<Metric> judged) {
+  std::erase_if(judged, is_evaluated);
   std::set<std::pair<std::string, std::string>> known;
   for (const Metric& metric : judged) known.emplace(metric.name, metric.split);
   std::erase_if(facts.metrics, [&](const Metric& metric) {
-    return known.contains({metric.name, metric.split});
+    return !is_evaluated(metric) && known.contains({metric.name, metric.split});
   });
   std::move(judged.begin(), judged.end(), std::back_inserter(facts.metrics));
 }
@@ -83,6 +88,7 @@ std::vector<Metric> remeasurements(branch::Engine& engine, const Repository& rep
 /// Replaces the values that the rules chose by the measurements in `again`.
 void measure_again(const GatePolicy& policy, std::vector<Metric> again, CommitFacts& facts) {
   for (const MetricRule& rule : policy.metrics) {
+    if (evaluation_of(policy, rule) != nullptr) continue;
     const auto is_of_rule = [&](const Metric& metric) {
       return metric.name == rule.name && metric.split == rule.split;
     };
@@ -113,6 +119,11 @@ void cap_values(const GatePolicy& policy, std::span<const CommitId> commits, Com
     capped.value = rule.cap->value;
     capped.cap_reason = rule.cap->reason;
     for (Replicate& one : capped.replicates.counted) one.value += capped.value - *capped.replaced;
+    if (capped.numbers) {
+      std::vector<double> numbers = *capped.numbers;
+      for (double& number : numbers) number += capped.value - *capped.replaced;
+      capped.numbers = std::make_shared<const std::vector<double>>(std::move(numbers));
+    }
     std::erase_if(facts.metrics, [&](const Metric& metric) {
       return metric.name == rule.name && metric.split == rule.split;
     });

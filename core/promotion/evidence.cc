@@ -48,6 +48,9 @@ Json metrics_json(const std::vector<Metric>& metrics) {
     item["origin"] = metric.origin_text();
     if (!metric.reporter.empty()) item["reporter"] = metric.reporter;
     if (metric.reporter_id != 0) item["reporter_id"] = metric.reporter_id;
+    if (metric.examples != 0) {
+      item["evaluation"] = {{"key", metric.evaluation}, {"examples", metric.examples}};
+    }
     if (metric.remeasured) {
       item["remeasured"] = {{"run", metric.source},
                             {"user", metric.reporter},
@@ -133,7 +136,7 @@ Json distinctions_json(const GateCandidate& candidate) {
   for (const auto& [metric, found] : candidate.distinctions) {
     out.push_back({{"name", metric.first},
                    {"split", metric.second},
-                   {"test", "welch"},
+                   {"test", name_of(found.test)},
                    {"varies", found.varies},
                    {"improvement", number(found.improvement)},
                    {"lower_bound", number(found.lower_bound)},
@@ -141,6 +144,7 @@ Json distinctions_json(const GateCandidate& candidate) {
                    {"adjusted_p", found.adjusted_p},
                    {"comparisons", found.comparisons},
                    {"tries", found.tries}});
+    if (found.test == DistinctionTest::kPairedBootstrap) out.back()["seed"] = found.seed;
   }
   return out;
 }

@@ -60,6 +60,10 @@ const CheckResult* find_check(const GateCandidate& candidate, const std::string&
 bool check_may_bring(const GatePolicy& policy, const GateCandidate& candidate,
                      const MetricRule& rule) {
   return std::any_of(rule.trusted.begin(), rule.trusted.end(), [&](const MetricSource& source) {
+    if (source.origin == MetricOrigin::kEvaluation) {
+      const auto missing = candidate.facts.missing_results.find(source.check);
+      return missing != candidate.facts.missing_results.end() && missing->second.pending;
+    }
     if (source.origin != MetricOrigin::kCheck) return false;
     return std::any_of(policy.checks.required.begin(), policy.checks.required.end(),
                        [&](const std::string& name) {

@@ -104,7 +104,10 @@ struct GateRefusal {
 
 /// The comparison of a candidate's replicates with the champion's; see DistinctionRule.
 struct Distinction {
-  bool varies = false;       ///< false: no value varies, so nothing can be told
+  bool varies = false;  ///< false: nothing can be told, and `problem` says why
+  std::string_view problem = "no value varies, so nothing says how much of it is chance";
+  DistinctionTest test = DistinctionTest::kWelch;
+  uint64_t seed = 0;         ///< of a bootstrap
   double improvement = 0;    ///< of the mean
   double lower_bound = 0;    ///< of the improvement, of this comparison alone
   double p = 1;              ///< that the improvement is not above the wanted one
@@ -146,7 +149,8 @@ std::vector<Metric> metrics_of(const GatePolicy& policy, const GateCandidate& ca
 /// the candidate's commit or about another with the same required objects, else the latest about
 /// the commit; nullptr when there is none.
 const CheckResult* find_check(const GateCandidate& candidate, const std::string& name);
-/// Whether a required check that may report the metric has not ended.
+/// Whether a required check that may report the metric, or the evaluation that it is of, has not
+/// ended.
 bool check_may_bring(const GatePolicy& policy, const GateCandidate& candidate,
                      const MetricRule& rule);
 

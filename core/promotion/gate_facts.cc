@@ -23,6 +23,7 @@
 #include "core/promotion/champion.h"
 #include "core/promotion/contenders.h"
 #include "core/promotion/distinction.h"
+#include "core/promotion/evaluation_results.h"
 #include "core/promotion/gate_candidate.h"
 #include "core/promotion/gate_policies.h"
 #include "core/promotion/path_twins.h"
@@ -221,6 +222,11 @@ void find_tries(branch::Engine& engine, const Repository& repository, const Gate
   }
 }
 
+bool has_budget(const GatePolicy& policy) {
+  return std::any_of(policy.evaluations.begin(), policy.evaluations.end(),
+                     [](const EvaluationRules& rules) { return rules.budget_per_author > 0; });
+}
+
 /// Missing webhooks are only warnings: they may be created after the policy.
 std::vector<std::string> webhooks_not_there(branch::Engine& engine, RepositoryId repository,
                                             const GatePolicy& policy) {
@@ -264,6 +270,7 @@ std::vector<CommitFacts> facts_of(branch::Engine& engine, RepositoryId repositor
     if (counts) std::erase_if(facts.metrics, [&](const Metric& metric) { return !counts(metric); });
     aggregate_replicates(policy.metrics, facts);
   }
+  add_results(engine, repository, policy, out);
   return out;
 }
 
@@ -300,7 +307,7 @@ std::vector<GateCandidate> gate_candidates(branch::Engine& engine, const Reposit
     if (const auto at = rejections.find(commit.id); at != rejections.end())
       made.rejection = at->second;
     made.author = commit.committer;
-    if (policy.approvals.count > 0)
+    if (policy.approvals.count > 0 || has_budget(policy))
       made.authors = authors_since_standing(engine, repository, policy, commit, destination);
     if (const auto at = stored.find(commit.id); at != stored.end()) made.recorded = at->second;
     made.has_ancestor = ancestor && branch::is_ancestor(engine, repository.id, *ancestor, commit);

@@ -1,5 +1,6 @@
 #include "core/promotion/gate_policies.h"
 
+#include <algorithm>
 #include <charconv>
 
 #include "core/base/digest.h"
@@ -8,7 +9,10 @@
 #include "core/base/str_cat.h"
 #include "core/branch/refs.h"
 #include "core/branch/repositories.h"
+#include "core/meta/commits.h"
+#include "core/meta/node_store.h"
 #include "core/promotion/promotion_store.h"
+#include "core/tree/cursor.h"
 
 namespace tarn::promotion {
 namespace {
@@ -43,6 +47,10 @@ void check_outcome(const GatePolicyStore::Result& result, std::string_view name,
       throw Error(ErrorCode::kNotFound, reason::kBranchNotFound,
                   str_cat(doing, "destination \"", policy.destination.str(),
                           "\": branch not found, make it first"));
+    case Outcome::kDataGone:
+      throw Error(ErrorCode::kNotFound, reason::kCommitNotFound,
+                  str_cat(doing, "evaluation \"", result.other,
+                          "\": the commit of its data is gone, set the policy again"));
     case Outcome::kDestinationTaken:
       throw Error(ErrorCode::kConflict, reason::kDestinationHasPolicy,
                   str_cat(doing, "branch \"", policy.destination.str(),
@@ -77,6 +85,29 @@ std::optional<CommitId> pinned(branch::Engine& engine, const Repository& reposit
   }
 }
 
+/// The commits of the data of all evaluations. The programs must be there.
+std::map<std::string, PinnedData> pinned_data(branch::Engine& engine, std::string_view policy,
+                                              const GatePolicy& rules) {
+  std::map<std::string, PinnedData> out;
+  for (const EvaluationRules& one : rules.evaluations) {
+    const std::string doing = str_cat("policy \"", policy, "\": evaluation \"", one.name, "\": ");
+    const Repository data = branch::get_repository(engine, RepositoryName(one.repository));
+    branch::check_unambiguous(engine, data, one.ref);
+    const Commit commit = branch::resolve_commit(engine, data, one.ref);
+    for (const std::string* program : {&one.spec.predict, &one.spec.score}) {
+      if (program->empty() ||
+          tree::find_entry(engine.nodes, commit.root, one.spec.folder + *program)) {
+        continue;
+      }
+      throw Error(ErrorCode::kNotFound, reason::kObjectNotFound,
+                  str_cat(doing, "\"", one.spec.folder, *program, "\" is not in ref \"", one.ref,
+                          "\" of repository \"", one.repository, "\""));
+    }
+    out.emplace(one.name, PinnedData{data.id, commit.id});
+  }
+  return out;
+}
+
 }  // namespace
 
 GatePolicyVersion draft_gate_policy(branch::Engine& engine, const Repository& repository,
@@ -106,7 +137,8 @@ GatePolicyVersion draft_gate_policy(branch::Engine& engine, const Repository& re
                       pinned(engine, repository, name, "require_ancestor", policy.require_ancestor),
                   .unchanged_since = pinned(engine, repository, name, "unchanged_since.ref",
                                             policy.unchanged_since.ref),
-                  .users = GatePolicyStore(engine.pool).user_ids(users)},
+                  .users = GatePolicyStore(engine.pool).user_ids(users),
+                  .data = pinned_data(engine, name, policy)},
           .author = setting.author,
           .at = engine.clock.now()};
 }
@@ -125,6 +157,7 @@ GatePolicySet set_gate_policy(branch::Engine& engine, const Repository& reposito
                                          .ancestor = draft.body->ancestor,
                                          .unchanged_since = draft.body->unchanged_since,
                                          .users = draft.body->users,
+                                         .data = draft.body->data,
                                          .author = draft.author,
                                          .at = draft.at,
                                          .expected = setting.expected};
@@ -200,6 +233,14 @@ GatePolicy policy_of(const GatePolicyVersion& version) {
   for (PolicyUser* user : policy.users()) {
     const auto known = version.body->users.find(user->name);
     if (known != version.body->users.end()) user->id = known->second;
+  }
+  for (EvaluationRules& rules : policy.evaluations) {
+    if (const auto pin = version.body->data.find(rules.name); pin != version.body->data.end()) {
+      rules.spec.data = pin->second.repository;
+      rules.spec.commit = pin->second.commit;
+    }
+    for (const PolicyUser& runner : rules.runners) rules.spec.runners.push_back(runner.id);
+    std::sort(rules.spec.runners.begin(), rules.spec.runners.end());
   }
   return policy;
 }

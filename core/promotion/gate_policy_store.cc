@@ -13,7 +13,7 @@ namespace {
 
 #define TARN_VERSION_COLUMNS                                                                \
   "v.name, v.version, v.destination, v.document, v.digest, v.author, v.at_ms, v.ancestor, " \
-  "v.unchanged_since, v.users"
+  "v.unchanged_since, v.users, v.data"
 
 // First in its transaction: serialises changes of a repository's settings.
 constexpr db::Query kLockSettings{"gate_policies_lock_settings", R"sql(
@@ -89,8 +89,12 @@ constexpr db::Query kSelectRival{"gate_policies_select_rival", R"sql(
 
 constexpr db::Query kInsertVersion{"gate_policies_insert_version", R"sql(
   INSERT INTO gate_policy_versions (repo_id, name, version, destination, document, digest, author, at_ms, ancestor,
-                                    unchanged_since, users)
-  VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11))sql"};
+                                    unchanged_since, users, data)
+  VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12))sql"};
+
+// Locks the commit against garbage collection until the version is there.
+constexpr db::Query kHoldData{"gate_policies_hold_data", R"sql(
+  SELECT require_kept_commits($1, ARRAY[$2::bytea]))sql"};
 
 constexpr db::Query kSelectUsers{"gate_policies_select_users", R"sql(
   SELECT name, user_id FROM users WHERE name = ANY ($1))sql"};
@@ -117,7 +121,8 @@ GatePolicyVersion version_from(const db::Rows& rows, size_t row) {
       kAtMs,
       kAncestor,
       kUnchangedSince,
-      kUsers
+      kUsers,
+      kData
     };
   };
   GatePolicyVersion out;
@@ -132,6 +137,11 @@ GatePolicyVersion version_from(const db::Rows& rows, size_t row) {
     const std::vector<std::string> users = rows.strings(row, Column::kUsers);
     for (size_t i = 0; i + 1 < users.size(); i += 2) {
       out.body->users.emplace(users[i], std::stoi(users[i + 1]));
+    }
+    const std::vector<std::string> data = rows.strings(row, Column::kData);
+    for (size_t i = 0; i + 2 < data.size(); i += 3) {
+      out.body->data.emplace(data[i], PinnedData{static_cast<RepositoryId>(std::stoi(data[i + 1])),
+                                                 parse_commit_id(data[i + 2]).value()});
     }
   }
   out.author = rows.text(row, Column::kAuthor);
@@ -173,6 +183,16 @@ std::vector<std::string> pairs_of(const std::map<std::string, int32_t>& users) {
   return out;
 }
 
+std::vector<std::string> triples_of(const std::map<std::string, PinnedData>& data) {
+  std::vector<std::string> out;
+  for (const auto& [name, pin] : data) {
+    out.push_back(name);
+    out.push_back(std::to_string(static_cast<int32_t>(pin.repository)));
+    out.push_back(to_text(pin.commit));
+  }
+  return out;
+}
+
 /// A change that may need a second user. `setting` nullptr: it removes the policy.
 struct Change {
   std::string_view name;
@@ -187,6 +207,7 @@ struct Change {
       text += commit ? to_text(*commit) : "-";
     }
     for (const std::string& word : pairs_of(setting->users)) text += str_cat(word, "\n");
+    for (const std::string& word : triples_of(setting->data)) text += str_cat(word, "\n");
     return sha256(text);
   }
 };
@@ -232,19 +253,24 @@ GatePolicyStore::Result GatePolicyStore::set(RepositoryId repository, const Sett
     }
     const auto present = only_version(connection.run(kSelectHolding, {repo, setting.name}));
     if (present && present->body->document == setting.document &&
-        present->body->users == setting.users) {
+        present->body->users == setting.users && present->body->data == setting.data) {
       connection.run(kDropProposal, {repo, setting.name});
       return {Outcome::kUnchanged, last.version};
     }
     if (!may_change(connection, repo, last, {setting.name, &setting, setting.author, setting.at})) {
       return {Outcome::kProposed, last.version};
     }
+    for (const auto& [evaluation, pin] : setting.data) {
+      const db::Rows kept = connection.run(
+          kHoldData, {static_cast<int32_t>(pin.repository), db::Bytes{view_of(pin.commit)}});
+      if (kept.integer(0, 0) != 1) return {Outcome::kDataGone, last.version, evaluation};
+    }
     const int64_t version = last.version + 1;
-    connection.run(kInsertVersion,
-                   {repo, setting.name, version, setting.destination.str(), setting.document,
-                    db::Bytes{setting.digest}, setting.author, to_millis(setting.at),
-                    meta::bytes_or_null(setting.ancestor),
-                    meta::bytes_or_null(setting.unchanged_since), pairs_of(setting.users)});
+    connection.run(kInsertVersion, {repo, setting.name, version, setting.destination.str(),
+                                    setting.document, db::Bytes{setting.digest}, setting.author,
+                                    to_millis(setting.at), meta::bytes_or_null(setting.ancestor),
+                                    meta::bytes_or_null(setting.unchanged_since),
+                                    pairs_of(setting.users), triples_of(setting.data)});
     connection.run(
         kUpsert, {repo, setting.name, version, setting.destination.str(), alias, setting.confirms});
     connection.run(kUpdateGates, {repo, setting.name, setting.destination.str()});
@@ -274,8 +300,9 @@ GatePolicyStore::Result GatePolicyStore::remove(RepositoryId repository, std::st
       return {Outcome::kProposed, last.version};
     }
     const int64_t version = last.version + 1;
-    connection.run(kInsertVersion, {repo, name, version, none, none, no_bytes, author,
-                                    to_millis(at), no_bytes, no_bytes, std::vector<std::string>()});
+    connection.run(kInsertVersion,
+                   {repo, name, version, none, none, no_bytes, author, to_millis(at), no_bytes,
+                    no_bytes, std::vector<std::string>(), std::vector<std::string>()});
     connection.run(kUpsert, {repo, name, version, none, none, false});
     connection.run(kUpdateGates, {repo, name, none});
     branch::AliasStore::clear_policy(connection, repository, name);

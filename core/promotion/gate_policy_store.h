@@ -16,6 +16,13 @@
 
 namespace tarn::promotion {
 
+/// The data that a policy measures with: what its URI meant when the policy was set.
+struct PinnedData {
+  RepositoryId repository{};
+  CommitId commit{};
+  bool operator==(const PinnedData&) const = default;
+};
+
 struct GatePolicyVersion {
   std::string name;
   int64_t version = 0;  ///< from 1
@@ -30,6 +37,7 @@ struct GatePolicyVersion {
     std::optional<CommitId> unchanged_since{};
     /// The ids of the document's users at that time, by name; 0 = there was no such user.
     std::map<std::string, int32_t> users{};
+    std::map<std::string, PinnedData> data{};  ///< by the name of the evaluation
   };
   std::optional<Body> body{};
   std::string author;  ///< name of the user
@@ -59,6 +67,7 @@ class GatePolicyStore {
     std::optional<CommitId> ancestor{};
     std::optional<CommitId> unchanged_since{};
     std::map<std::string, int32_t> users{};
+    std::map<std::string, PinnedData> data{};
     std::string author;
     Instant at{};
     std::optional<int64_t> expected{};  ///< the expected version; 0 = none is in force
@@ -69,6 +78,7 @@ class GatePolicyStore {
     kProposed,   ///< it waits for a second user
     kRepositoryGone,
     kBranchGone,        ///< there is no such destination
+    kDataGone,          ///< a commit of `data` is
     kDestinationTaken,  ///< another policy guards it
     kAliasTaken,        ///< another policy names it
     kMoved,             ///< the version is not the expected one

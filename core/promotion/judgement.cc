@@ -19,6 +19,7 @@
 #include "core/promotion/champion.h"
 #include "core/promotion/contenders.h"
 #include "core/promotion/distinction.h"
+#include "core/promotion/evaluation_results.h"
 #include "core/promotion/gate_policies.h"
 #include "core/promotion/gate_policy_store.h"
 #include "core/promotion/promotion_store.h"
@@ -347,7 +348,7 @@ Judgement judge_once(branch::Engine& engine, const Repository& repository,
   out.head = engine.commits.get(repository.id, out.destination.head);
   const std::string alias = promoted_alias(out.policy, request);
   out.champion = champion_of(engine, repository, alias);
-  const std::optional<BaselineFacts> baseline =
+  std::optional<BaselineFacts> baseline =
       out.policy.baseline == Baseline::kDestination
           ? destination_facts(engine, repository, out.policy, out.head)
           : baseline_facts(engine, repository, out.policy, out.champion, alias);
@@ -401,6 +402,16 @@ Judgement judge_once(branch::Engine& engine, const Repository& repository,
     const CommitFacts* const to_beat = baseline ? baseline->against(commit) : nullptr;
     candidate.review = review_of(review, out.policy, candidate, to_beat);
     Verdict verdict = evaluate(out.policy, candidate, to_beat, recent);
+    // A dry run asks for nothing, and what fails already is not worth a measurement.
+    if (!promotion.id.empty() && verdict.outcome != GateOutcome::kFailed &&
+        !out.policy.evaluations.empty()) {
+      std::set<std::string> authors = candidate.authors;
+      authors.insert(promotion.actor);
+      ask_for_results(engine, repository.id, out.policy,
+                      std::vector<std::string>(authors.begin(), authors.end()), candidate.facts);
+      if (baseline) ask_for_results(engine, repository.id, out.policy, {}, baseline->facts);
+      verdict = evaluate(out.policy, candidate, to_beat, recent);
+    }
     out.candidates.push_back({.candidate = std::move(candidate), .verdict = std::move(verdict)});
   }
   Evidence evidence;

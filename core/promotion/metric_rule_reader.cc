@@ -102,11 +102,38 @@ class MetricRuleReader {
     }
     read_trusted(members, path, rule);
     if (const YamlNode* runs = find(members, "runs")) read_runs(*runs, path + ".runs", rule);
-    if (rule.distinction && (!rule.runs || rule.runs->min < 2)) {
-      in_.complain(node, path + ".vs_champion.lower_bound",
-                   "needs several measurements: runs with min of 2 or more");
-    }
+    check_test(node, path, find(members, "vs_champion"), rule);
     return rule;
+  }
+
+  /// Replicates are compared by Welch's test, examples by the others.
+  void check_test(const YamlNode& node, const std::string& path, const YamlNode* bounds,
+                  MetricRule& rule) {
+    const bool evaluated = std::any_of(
+        rule.trusted.begin(), rule.trusted.end(),
+        [](const MetricSource& source) { return source.origin == MetricOrigin::kEvaluation; });
+    if (evaluated && rule.trusted.size() > 1) {
+      in_.complain(node, path, "an evaluation is the only source, given by from");
+    }
+    if (!rule.distinction) return;
+    const bool is_given =
+        std::any_of(bounds->members.begin(), bounds->members.end(),
+                    [](const auto& member) { return member.first.text == "test"; });
+    if (evaluated && !is_given) rule.distinction->test = DistinctionTest::kPairedBootstrap;
+    const bool of_examples = rule.distinction->test != DistinctionTest::kWelch;
+    if (of_examples != evaluated) {
+      in_.complain(node, path + ".vs_champion.test",
+                   evaluated ? "must be paired_bootstrap or mcnemar with an evaluation"
+                             : "needs an evaluation: from with evaluation:NAME");
+    }
+    if (!of_examples && (!rule.runs || rule.runs->min < 2)) {
+      in_.complain(node, path + ".vs_champion.lower_bound",
+                   "needs several measurements: runs with min of 2 or more, or an evaluation");
+    }
+    if (rule.distinction->test == DistinctionTest::kMcNemar && rule.distinction->lower_bound != 0) {
+      in_.complain(node, path + ".vs_champion.lower_bound",
+                   "must be 0 with mcnemar, which says only which of two is better");
+    }
   }
 
   void read_runs(const YamlNode& node, const std::string& path, MetricRule& rule) {
@@ -177,8 +204,12 @@ class MetricRuleReader {
     const YamlNode* bound = find(members, "lower_bound");
     const YamlNode* confidence = find(members, "confidence");
     const YamlNode* test = find(members, "test");
-    if (test != nullptr && test->text != "welch") in_.expected(*test, path + ".test", "welch");
     DistinctionRule distinction;
+    if (test != nullptr) {
+      const auto known = parse_distinction_test(test->text);
+      if (!known) in_.expected(*test, path + ".test", "welch, paired_bootstrap or mcnemar");
+      distinction.test = known.value_or(DistinctionTest::kWelch);
+    }
     if (bound != nullptr)
       distinction.lower_bound = in_.number_at(*bound, path + ".lower_bound").value_or(0);
     if (confidence != nullptr) {
@@ -264,13 +295,16 @@ class MetricRuleReader {
     const bool check = origin == MetricOrigin::kCheck && is_policy_name(detail);
     const bool reporter = origin == MetricOrigin::kApi && !detail.empty();
     const bool file = origin == MetricOrigin::kFile && !detail.empty();
-    if (!origin || !(plain || check || reporter || file)) {
+    const bool evaluation = origin == MetricOrigin::kEvaluation && is_policy_name(detail);
+    const bool any = plain && origin != MetricOrigin::kEvaluation;
+    if (!origin || !(any || check || reporter || file || evaluation)) {
       in_.expected(node, path,
-                   "api, api:USER, commit-metadata, check, check:NAME, file or file:PATTERN");
+                   "api, api:USER, commit-metadata, check, check:NAME, file, file:PATTERN or "
+                   "evaluation:NAME");
       return std::nullopt;
     }
     MetricSource source{.origin = *origin};
-    if (check) source.check = detail;
+    if (check || evaluation) source.check = detail;
     if (reporter) source.reporter.name = detail;
     if (file) {
       if (const std::string problem = Glob::problem(detail); !problem.empty()) {

@@ -21,6 +21,8 @@ constexpr std::array<std::string_view, kChampionBounds> kBounds = {"min_delta",
                                                                    "max_decrease",
                                                                    "max_relative_increase",
                                                                    "max_relative_decrease"};
+constexpr std::array<std::string_view, 3> kDistinctionTests = {"welch", "paired_bootstrap",
+                                                               "mcnemar"};
 constexpr std::array<std::string_view, 4> kBaselines = {"last", "best_ever", "none", "destination"};
 constexpr size_t kShortDigits = 12;
 
@@ -81,6 +83,13 @@ std::optional<PromotionMethod> parse_promotion_method(std::string_view name) {
   return find_name<PromotionMethod>(kMethods, name);
 }
 
+std::string_view name_of(DistinctionTest test) {
+  return kDistinctionTests[static_cast<size_t>(test)];
+}
+std::optional<DistinctionTest> parse_distinction_test(std::string_view name) {
+  return find_name<DistinctionTest>(kDistinctionTests, name);
+}
+
 std::string_view name_of(Baseline baseline) { return kBaselines[static_cast<size_t>(baseline)]; }
 std::optional<Baseline> parse_baseline(std::string_view name) {
   return find_name<Baseline>(kBaselines, name);
@@ -103,6 +112,13 @@ const MetricRule* GatePolicy::find_metric(std::string_view metric) const {
   return at == metrics.end() ? nullptr : &*at;
 }
 
+const EvaluationRules* GatePolicy::find_evaluation(std::string_view evaluation) const {
+  const auto at =
+      std::find_if(evaluations.begin(), evaluations.end(),
+                   [&](const EvaluationRules& rules) { return rules.name == evaluation; });
+  return at == evaluations.end() ? nullptr : &*at;
+}
+
 const MetricRule* GatePolicy::leading_rule() const {
   const MetricRule* first = nullptr;
   for (const MetricRule& rule : metrics) {
@@ -121,6 +137,9 @@ std::vector<PolicyUser*> GatePolicy::users() {
     }
   }
   for (PolicyUser& user : remeasure) out.push_back(&user);
+  for (EvaluationRules& rules : evaluations) {
+    for (PolicyUser& runner : rules.runners) out.push_back(&runner);
+  }
   return out;
 }
 

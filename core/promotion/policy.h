@@ -11,6 +11,7 @@
 
 #include "core/base/glob.h"
 #include "core/base/time.h"
+#include "core/evaluation/evaluation.h"
 #include "core/metrics/metric.h"
 #include "core/model/commit.h"
 #include "core/model/names.h"
@@ -77,7 +78,7 @@ struct PolicyUser {
 /// Whose values of a metric count.
 struct MetricSource {
   MetricOrigin origin = MetricOrigin::kApi;
-  std::string check{};         ///< the one check, or any when empty
+  std::string check{};         ///< the one check, or any when empty; the evaluation
   PolicyUser reporter{};       ///< of runs: the user who recorded them; without a name any user
   std::optional<Glob> file{};  ///< files that match, or any
   bool operator==(const MetricSource&) const = default;
@@ -100,9 +101,19 @@ struct ReplicateRules {
   bool operator==(const ReplicateRules&) const = default;
 };
 
+/// How two models are told apart; see docs/statistics.md.
+enum class DistinctionTest : uint8_t {
+  kWelch,            ///< of replicates
+  kPairedBootstrap,  ///< of the examples of an evaluation
+  kMcNemar,          ///< of the examples of an evaluation, whose values are 0 or 1
+};
+std::string_view name_of(DistinctionTest test);  ///< for example "paired_bootstrap"
+std::optional<DistinctionTest> parse_distinction_test(std::string_view name);
+
 /// A bound on the improvement over the champion that chance does not explain: the lower confidence
-/// bound, by Welch's t of the replicates, must be above it.
+/// bound must be above it.
 struct DistinctionRule {
+  DistinctionTest test = DistinctionTest::kWelch;
   double lower_bound = 0;
   double confidence = 0.95;  ///< one-sided, kConfidenceMin to kConfidenceMax
   bool operator==(const DistinctionRule&) const = default;
@@ -121,9 +132,10 @@ struct MetricRule {
   bool primary = false;  ///< on at most one rule; the primary sort key of candidates
   /// The first that has a value counts; empty: api, commit metadata, files.
   std::vector<MetricSource> trusted{};
-  std::optional<ReplicateRules> runs{};          ///< excludes `trusted`
-  std::optional<ChampionCap> cap{};              ///< needs a goal
-  std::optional<DistinctionRule> distinction{};  ///< needs a goal, and `runs` of two or more
+  std::optional<ReplicateRules> runs{};  ///< excludes `trusted`
+  std::optional<ChampionCap> cap{};      ///< needs a goal
+  /// Needs a goal, and `runs` of two or more, or values of an evaluation.
+  std::optional<DistinctionRule> distinction{};
   bool operator==(const MetricRule&) const = default;
 };
 
@@ -149,6 +161,21 @@ struct CheckRules {
   std::chrono::milliseconds timeout{};  ///< how long a promotion waits for them
   bool operator==(const CheckRules&) const = default;
 };
+
+/// An evaluation that the server has run, and the limits on asking for it.
+struct EvaluationRules {
+  std::string name{};
+  std::string repository{};  ///< of the data
+  std::string ref{};         ///< of the data, as the document has it
+  evaluation::Spec spec{};   ///< with its commit and its runners when the policy was set
+  std::vector<PolicyUser> runners{};
+  uint32_t budget_per_author = 0;  ///< 0 = no limit
+  std::chrono::milliseconds budget_period{};
+  std::chrono::milliseconds wait{};  ///< how long a promotion waits for results
+  bool operator==(const EvaluationRules&) const = default;
+};
+constexpr size_t kPolicyEvaluationsMax = 8;
+constexpr uint32_t kEvaluationBudgetMax = 1'000;
 
 /// Promotions of one candidate that may end without success. A try counts for a candidate of its
 /// ref, of a commit that contains its winner, or with the same required objects.
@@ -217,6 +244,7 @@ struct GatePolicy {
   std::vector<PolicyUser> remeasure{};
   std::vector<PromotionMethod> methods{};  ///< empty = all
   std::vector<std::string> paths{};        ///< that replace-paths may name; empty = any
+  std::vector<EvaluationRules> evaluations{};
   std::vector<MetricRule> metrics{};
   std::vector<TieBreak> tie_break{};
   ObjectRules objects{};
@@ -229,6 +257,7 @@ struct GatePolicy {
   /// Whether it needs facts that belong to one commit only.
   bool measures() const { return !metrics.empty() || !checks.required.empty(); }
   const MetricRule* find_metric(std::string_view name) const;  ///< the first of that name
+  const EvaluationRules* find_evaluation(std::string_view name) const;
   /// The metric that ranks: the primary one, else the first with a goal; nullptr = none.
   const MetricRule* leading_rule() const;
   std::vector<PolicyUser*> users();  ///< all that it names

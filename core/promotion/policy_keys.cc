@@ -7,7 +7,7 @@
 namespace tarn::promotion {
 namespace {
 
-constexpr std::array<PolicyKey, 74> kKeys{{
+constexpr std::array<PolicyKey, 90> kKeys{{
     {"name", "name", "", "The name of the policy; `tarn policy apply` takes it from here.",
      "dogs-champion"},
     {"destination", "branch", "",
@@ -47,6 +47,48 @@ constexpr std::array<PolicyKey, 74> kKeys{{
      "The methods by which a promotion may change the destination.", "[merge]"},
     {"paths", "list of patterns", "any", "The paths that `replace-paths` may name.",
      "[\"artifacts/**\"]"},
+    {"evaluations", "list of maps", "[]",
+     "Measurements that the server has made by runners ([evaluations.md](evaluations.md)); at most "
+     "8. Setting one needs permission to read its data.",
+     ""},
+    {"evaluations[].name", "name", "",
+     "**Required** in its map. `from: \"evaluation:NAME\"` of a "
+     "metric uses it.",
+     "digits"},
+    {"evaluations[].data", "URI", "",
+     "**Required** in its map. The folder with the programs and the data, of any repository; its "
+     "commit is the one of the time when the policy is set.",
+     "\"tarn://holdout/v3/digits/\""},
+    {"evaluations[].inputs", "path", "inputs/", "The part of the folder that `predict` sees.",
+     "\"inputs/\""},
+    {"evaluations[].predict", "path", "",
+     "The program that sees the inputs and the candidate's objects, and writes predictions. "
+     "Without it `score` sees the candidate's objects, and must not execute them.",
+     "predict.py"},
+    {"evaluations[].score", "path", "",
+     "**Required** in its map. The program that sees the folder and the predictions, and writes "
+     "the values of each example.",
+     "score.py"},
+    {"evaluations[].reads", "list of patterns", "",
+     "**Required** in its map. The objects of the candidate that are measured.",
+     "[\"artifacts/model.pkl\"]"},
+    {"evaluations[].digits", "number, 0 to 12", "3",
+     "Decimals of a value: it is shown, and counts, as rounded.", "3"},
+    {"evaluations[].timeout", "time", "10m",
+     "The longest time of both programs together; at most 24 h.", "30m"},
+    {"evaluations[].memory", "size", "2GiB", "The most memory of each program.", "8GiB"},
+    {"evaluations[].labels", "list of names", "[]", "Labels that the runner must have.", "[gpu]"},
+    {"evaluations[].runners", "list of users", "any with `fs:RunEvaluation`",
+     "Users whose results count. Resolved when the policy is set, as in `api:USER`.", "[runner]"},
+    {"evaluations[].budget", "map", "", "How often somebody's work is measured.", ""},
+    {"evaluations[].budget.per_author", "number, 1 to 1000", "",
+     "**Required** in its map. Measurements in `period` that each author of a candidate may cause; "
+     "then `evaluation_budget_spent`. What was measured before is free.",
+     "5"},
+    {"evaluations[].budget.period", "time", "7d",
+     "The time that counts, up to now; at most 365 days.", "7d"},
+    {"evaluations[].wait", "time", "1d",
+     "How long a promotion waits for results; at most 365 days.", "2h"},
     {"metrics", "list of maps", "[]", "Rules for metrics; at most 64, one per name and split.", ""},
     {"metrics[].name", "text", "", "**Required** in its map. The metric.", "accuracy"},
     {"metrics[].goal", "`max` or `min`", "",
@@ -71,14 +113,17 @@ constexpr std::array<PolicyKey, 74> kKeys{{
      "Less by at most this share of the champion's value.", "0.02"},
     {"metrics[].vs_champion.lower_bound", "number", "",
      "The improvement over the champion is above this, beyond chance: its lower confidence bound, "
-     "corrected for the candidates and tries that were compared. Needs `runs`. Else "
-     "`not_distinguishable`.",
+     "corrected for the candidates and tries that were compared. Needs `runs`, or an evaluation. "
+     "Else `not_distinguishable`.",
      "0"},
     {"metrics[].vs_champion.confidence", "number, 0.5 to 0.9999", "0.95",
      "The confidence of `lower_bound`, and of the order of candidates by the primary metric.",
      "0.99"},
-    {"metrics[].vs_champion.test", "`welch`", "welch",
-     "How `lower_bound` is computed ([statistics.md](statistics.md)); there is no other value.",
+    {"metrics[].vs_champion.test", "`welch`, `paired_bootstrap` or `mcnemar`", "welch",
+     "How `lower_bound` is computed ([statistics.md](statistics.md)): `welch` of `runs`, the "
+     "others "
+     "of the examples of an evaluation, `paired_bootstrap` unless said; `mcnemar` for values of 0 "
+     "and 1, with a `lower_bound` of 0.",
      "welch"},
     {"metrics[].vs_champion.cap", "map", "",
      "A bound on the value of one champion that claimed too much, so that nobody could follow it. "
@@ -107,7 +152,10 @@ constexpr std::array<PolicyKey, 74> kKeys{{
      "`file`, `file:PATTERN`, `check`, `check:NAME`. The user of `api:USER` is the one of the time "
      "when the policy is set: who is created later under the name is another. Excludes `from`.",
      "[\"api:bench\", file]"},
-    {"metrics[].from", "source", "", "One source alone. Excludes `trust`.", "\"check:bench\""},
+    {"metrics[].from", "source", "",
+     "One source alone; also `evaluation:NAME`, whose metrics are the names of its values, and "
+     "`slice.SLICE.NAME`. Excludes `trust`.",
+     "\"check:bench\""},
     {"metrics[].runs", "map", "",
      "Repeated measurements: the mean of several runs of one commit counts, and no value of "
      "another "

@@ -23,6 +23,7 @@ std::string problem_of(const std::string& document) {
 std::string company_of(std::string_view path) {
   if (path == "unchanged_since.ref") return "paths: [\"data/**\"]";
   if (path == "compete") return "candidates: e";
+  if (path == "evaluations[].budget.period") return "per_author: 5";
   if (path == "unchanged_since.paths") return "ref: main";
   if (path == "metrics[].name") return "goal: max";
   if (path == "metrics[].runs.by") return "min: 5";
@@ -60,8 +61,20 @@ std::string document_with(std::string_view map, const std::string& member) {
         "{name: m, goal: max, vs_champion: ", inner,
         member.find("lower_bound") == member.npos ? "}" : ", runs: {min: 2, by: param.seed}}");
   if (map == "after.losers") inner = str_cat("{losers: ", inner, "}");
+  if (map == "evaluations[].budget") inner = str_cat("{budget: ", inner, "}");
+  if (map.starts_with("evaluations[]")) {
+    // Flow maps may be merged by their text: the inner one begins with '{'.
+    std::string rest;
+    for (const auto& [name, value] :
+         {std::pair("name", "e"), std::pair("data", "\"tarn://hold/v1/\""),
+          std::pair("score", "s.py"), std::pair("reads", "[a]")}) {
+      if (member.starts_with(str_cat(name, ":")) && map == "evaluations[]") continue;
+      rest += str_cat(name, ": ", value, ", ");
+    }
+    inner = str_cat("{", rest, inner.substr(1));
+  }
   const std::string key(map.substr(0, map.find_first_of("[.")));
-  if (key == "metrics") inner = str_cat("[", inner, "]");
+  if (key == "metrics" || key == "evaluations") inner = str_cat("[", inner, "]");
   return str_cat("{", top, "destination: main, ", key, ": ", inner, "}");
 }
 

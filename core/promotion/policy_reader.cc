@@ -10,6 +10,7 @@
 #include "core/model/alias.h"
 #include "core/model/ref_expression.h"
 #include "core/promotion/document_reader.h"
+#include "core/promotion/evaluation_rule_reader.h"
 #include "core/promotion/metric_rule_reader.h"
 #include "core/promotion/policy.h"
 #include "core/promotion/policy_keys.h"
@@ -69,6 +70,8 @@ class PolicyReader {
     if (const YamlNode* node = find(members, "remeasure")) read_remeasure(*node);
     if (const YamlNode* node = find(members, "method")) read_methods(*node);
     if (const YamlNode* node = find(members, "paths")) read_paths(*node);
+    if (const YamlNode* node = find(members, "evaluations"))
+      read_evaluations(in_, *node, policy_.evaluations);
     if (const YamlNode* node = find(members, "metrics")) {
       read_metric_rules(in_, *node, policy_.metrics);
     }
@@ -82,6 +85,7 @@ class PolicyReader {
     if (const YamlNode* node = find(members, "after")) read_after(*node);
     check_model_bytes(members);
     check_champion(members);
+    check_evaluations(members);
   }
 
   std::optional<std::string> name_at(const YamlNode& node, const std::string& path) {
@@ -222,6 +226,17 @@ class PolicyReader {
       in_.complain(
           *find(members, "metrics"), "metrics",
           "vs_champion compares with the champion, so the policy needs \"alias\", its name");
+    }
+  }
+
+  void check_evaluations(const Members& members) {
+    for (const MetricRule& rule : policy_.metrics) {
+      for (const MetricSource& source : rule.trusted) {
+        if (source.origin != MetricOrigin::kEvaluation || policy_.find_evaluation(source.check))
+          continue;
+        in_.complain(*find(members, "metrics"), "metrics",
+                     str_cat("\"evaluation:", source.check, "\" is none of `evaluations`"));
+      }
     }
   }
 

@@ -69,6 +69,21 @@ bool waits_for(const Verdict& verdict, bool approvals) {
   });
 }
 
+/// How long the promotion waits for checks and evaluations that are pending; 0 = for ever.
+std::chrono::milliseconds patience_of(const GatePolicy& policy, const Verdict& verdict) {
+  std::chrono::milliseconds out{0};
+  for (const RuleResult& rule : verdict.rules) {
+    if (rule.outcome != RuleOutcome::kPending || rule.code == "approval_required") continue;
+    if (rule.code != "evaluation_pending") {
+      if (policy.checks.timeout.count() == 0) return policy.checks.timeout;
+      out = std::max(out, policy.checks.timeout);
+      continue;
+    }
+    for (const EvaluationRules& rules : policy.evaluations) out = std::max(out, rules.wait);
+  }
+  return out;
+}
+
 std::string wants_of(const Verdict& verdict) {
   std::string out;
   for (const RuleResult& rule : verdict.rules) {
@@ -290,12 +305,12 @@ class PromotionRun {
 
   /// Waits for all of them: being measured first must not be an advantage.
   bool wait_for_ranking(const Judgement& judgement, const std::vector<size_t>& unranked) {
-    const milliseconds timeout = judgement.policy.checks.timeout;
     milliseconds delay = kPromotionRevisit;
     std::string missing;
     size_t shown = 0;
     for (const size_t i : unranked) {
       const RankedCandidate& candidate = judgement.candidates[i];
+      const milliseconds timeout = patience_of(judgement.policy, candidate.verdict);
       const milliseconds waited = engine_.clock.now() - judgement.pinned[i].since;
       if (timeout.count() > 0 && waited >= timeout) {
         return refuse(candidate, {.rule = "checks",
@@ -315,8 +330,8 @@ class PromotionRun {
     promotion_.review.clear();
     promotion_.state = PromotionState::kGatesRunning;
     promotion_.code = "check_pending";
-    promotion_.message =
-        str_cat("the ranking waits for checks of ", unranked.size(), " candidates\n", missing);
+    promotion_.message = str_cat("the ranking waits for checks or evaluations of ", unranked.size(),
+                                 " candidates\n", missing);
     rows_.wait(leased_, owner_, delay);
     return kLeave;
   }
@@ -325,7 +340,7 @@ class PromotionRun {
     const bool checks = waits_for(winner.verdict, /*approvals=*/false);
     milliseconds delay = kPromotionRevisit;
     if (checks) {
-      const milliseconds timeout = judgement.policy.checks.timeout;
+      const milliseconds timeout = patience_of(judgement.policy, winner.verdict);
       const milliseconds waited = engine_.clock.now() - checks_wanted_since(judgement);
       if (timeout.count() > 0 && waited >= timeout) {
         return end({PromotionState::kRejected, "check_timeout",

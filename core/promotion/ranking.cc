@@ -8,6 +8,7 @@
 #include "core/base/str_cat.h"
 #include "core/promotion/distinction.h"
 #include "core/promotion/metric_choice.h"
+#include "core/statistics/statistics.h"
 
 namespace tarn::promotion {
 namespace {
@@ -101,10 +102,12 @@ std::vector<bool> find_tied(const MetricRule& rule, size_t best,
                             std::span<const Metric* const> values) {
   std::vector<double> p_values;
   for (const Metric* value : values) {
-    const auto better = value == nullptr || values[best] == nullptr
-                            ? std::nullopt
-                            : improvement_of(rule, *values[best], *value);
-    p_values.push_back(better ? better->p_greater() : 1);
+    double p = 1;
+    if (value != nullptr && values[best] != nullptr && value != values[best]) {
+      const auto better = improvement_of(rule, *values[best], *value, /*bound=*/0);
+      if (const auto* told = std::get_if<Improvement>(&better)) p = told->p;
+    }
+    p_values.push_back(p);
   }
   // The best is not compared with itself.
   p_values.erase(p_values.begin() + static_cast<std::ptrdiff_t>(best));

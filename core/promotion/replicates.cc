@@ -127,6 +127,8 @@ bool is_measured_as(const MetricRule& rule, const Metric& metric) {
 
 std::string measured_text(const Metric& metric) {
   const size_t n = metric.replicates.counted.size();
+  if (metric.examples != 0)
+    return str_cat(to_text(metric.value), " (", metric.examples, " examples)");
   if (n == 0) return to_text(metric.value);
   std::string out = difference_to_text(metric.value);
   if (n > 1) out += str_cat(" ± ", difference_to_text(sample_of(metric).sd));

@@ -22,7 +22,8 @@ statistics::Sample sample_of(const Metric& metric);
 /// reporter. Without `runs` any value was.
 bool is_measured_as(const MetricRule& rule, const Metric& metric);
 
-/// "0.9912 ± 0.0021 (n=5)", the standard deviation of the replicates; without them the value alone.
+/// "0.9912 ± 0.0021 (n=5)", the standard deviation of the replicates; "0.991 (500 examples)" of an
+/// evaluation; else the value alone.
 std::string measured_text(const Metric& metric);
 
 }  // namespace tarn::promotion

@@ -46,7 +46,7 @@ Json values_json(const GatePolicy& policy, const GateCandidate& candidate,
     // it again.
     if (const auto at = candidate.distinctions.find({rule.name, rule.split});
         at != candidate.distinctions.end()) {
-      value["test"] = {{"name", "welch"},
+      value["test"] = {{"name", name_of(at->second.test)},
                        {"confidence", to_text(rule.distinction->confidence)},
                        {"improvement", to_text(at->second.improvement)},
                        {"lower_bound",

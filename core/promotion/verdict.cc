@@ -212,6 +212,17 @@ class RuleEvaluation {
     }
   }
 
+  /// The evaluation of the rule that has no result.
+  static std::optional<std::pair<std::string, const MissingResult*>> missing_result(
+      const MetricRule& rule, const CommitFacts& facts) {
+    for (const MetricSource& source : rule.trusted) {
+      if (source.origin != MetricOrigin::kEvaluation) continue;
+      const auto at = facts.missing_results.find(source.check);
+      if (at != facts.missing_results.end()) return std::pair(at->first, &at->second);
+    }
+    return std::nullopt;
+  }
+
   void judge_replicates(const ReplicateRules& runs, const std::string& id, const Metric* metric) {
     const size_t n = metric == nullptr ? 0 : metric->replicates.counted.size();
     fail(id, "replicates_missing",
@@ -221,6 +232,11 @@ class RuleEvaluation {
   }
 
   void judge_missing(const MetricRule& rule, const std::string& id) {
+    if (const auto evaluation = missing_result(rule, candidate_.facts)) {
+      const auto& [name, missing] = *evaluation;
+      return add(id, missing->pending ? RuleOutcome::kPending : RuleOutcome::kFail, missing->code,
+                 str_cat(rule.name, " comes from evaluation ", name, ": ", missing->reason));
+    }
     if (check_may_bring(policy_, candidate_, rule)) {
       return pending(id, "check_pending",
                      str_cat(rule.name, " comes from a check, which has not ended"));
@@ -260,6 +276,13 @@ class RuleEvaluation {
     }
     const Metric* other =
         choose_metric(champion_->metrics, rule.name, rule.split, sources_of(rule));
+    if (const auto evaluation = missing_result(rule, *champion_); evaluation && other == nullptr) {
+      const auto& [name, missing] = *evaluation;
+      add(id, missing->pending ? RuleOutcome::kPending : RuleOutcome::kFail,
+          missing->pending ? missing->code : str_cat("champion_", missing->code),
+          str_cat("the champion has no result of evaluation ", name, ": ", missing->reason));
+      return nullptr;
+    }
     if (other == nullptr || !std::isfinite(other->value)) {
       fail(id, "champion_metric_missing",
            str_cat("the champion has no ", rule.name,
@@ -299,13 +322,16 @@ class RuleEvaluation {
     const auto at = candidate_.distinctions.find({rule.name, rule.split});
     if (at == candidate_.distinctions.end() || !at->second.varies) {
       return fail(id, "not_distinguishable",
-                  reason + "no value varies, so nothing says how much of it is chance");
+                  str_cat(reason, at == candidate_.distinctions.end() ? Distinction().problem
+                                                                      : at->second.problem));
     }
     const Distinction& found = at->second;
-    reason += str_cat("better by ", difference_to_text(found.improvement), ", by at least ",
-                      difference_to_text(found.lower_bound), " with a confidence of ",
-                      to_text(rule.distinction->confidence), ", wanted above ",
-                      to_text(rule.distinction->lower_bound), "; p is ",
+    reason += str_cat("better by ", difference_to_text(found.improvement));
+    if (rule.distinction->test != DistinctionTest::kMcNemar) {
+      reason += str_cat(", by at least ", difference_to_text(found.lower_bound));
+    }
+    reason += str_cat(" with a confidence of ", to_text(rule.distinction->confidence),
+                      ", wanted above ", to_text(rule.distinction->lower_bound), "; p is ",
                       difference_to_text(found.adjusted_p), " after correction for ",
                       found.comparisons, " candidates and ", found.tries, " earlier tries");
     judge_bound(id, found.adjusted_p < 1 - rule.distinction->confidence, "not_distinguishable",

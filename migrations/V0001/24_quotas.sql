@@ -190,6 +190,12 @@ CREATE CONSTRAINT TRIGGER gate_policy_versions_charge AFTER INSERT ON gate_polic
   FOR EACH ROW EXECUTE FUNCTION charge_row(false);
 CREATE CONSTRAINT TRIGGER alias_history_charge AFTER INSERT ON alias_history DEFERRABLE INITIALLY DEFERRED
   FOR EACH ROW EXECUTE FUNCTION charge_row(true);
+CREATE CONSTRAINT TRIGGER evaluations_charge AFTER INSERT ON evaluations DEFERRABLE INITIALLY DEFERRED
+  FOR EACH ROW EXECUTE FUNCTION charge_row(true);
+CREATE CONSTRAINT TRIGGER evaluation_values_charge AFTER INSERT ON evaluation_values DEFERRABLE INITIALLY DEFERRED
+  FOR EACH ROW EXECUTE FUNCTION charge_row(true);
+CREATE CONSTRAINT TRIGGER evaluation_examples_charge AFTER INSERT ON evaluation_examples DEFERRABLE INITIALLY DEFERRED
+  FOR EACH ROW EXECUTE FUNCTION charge_row(true);
 CREATE CONSTRAINT TRIGGER events_charge AFTER INSERT ON events DEFERRABLE INITIALLY DEFERRED
   FOR EACH ROW EXECUTE FUNCTION charge_row(true);
 CREATE CONSTRAINT TRIGGER hook_steps_charge AFTER INSERT OR UPDATE ON hook_steps DEFERRABLE INITIALLY DEFERRED
@@ -209,6 +215,9 @@ CREATE FUNCTION count_metadata(p_repo integer, p_user text) RETURNS bigint LANGU
           UNION ALL SELECT t::text FROM promotion_checks t WHERE t.repo_id = p_repo
           UNION ALL SELECT t::text FROM gate_policy_versions t WHERE t.repo_id = p_repo
           UNION ALL SELECT t::text FROM alias_history t WHERE t.repo_id = p_repo
+          UNION ALL SELECT t::text FROM evaluations t WHERE t.repo_id = p_repo
+          UNION ALL SELECT t::text FROM evaluation_values t WHERE t.repo_id = p_repo
+          UNION ALL SELECT t::text FROM evaluation_examples t WHERE t.repo_id = p_repo
           UNION ALL SELECT t::text FROM events t WHERE t.repo_id = p_repo
           UNION ALL SELECT t::text FROM hook_steps t WHERE t.repo_id = p_repo AND t.ended_ms IS NOT NULL) AS all_rows
       )::bigint END
