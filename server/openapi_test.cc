@@ -91,7 +91,8 @@ TEST(OpenApi, DescribesTheBodiesThatRoutesTake) {
       ASSERT_TRUE(body["content"]["application/json"]) << route.operation;
     }
     if (route.input.body == Body::kStream) {
-      ASSERT_TRUE(body["content"]["multipart/form-data"] || body["content"]["application/yaml"])
+      ASSERT_TRUE(body["content"]["multipart/form-data"] || body["content"]["application/yaml"] ||
+                  body["content"]["application/x-ndjson"])
           << route.operation;
     }
   }

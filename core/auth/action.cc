@@ -85,6 +85,7 @@ constexpr std::array<std::string_view, kActionCount> kNames = {
     "fs:VerifyRepository",
     "retention:GetQuotas",
     "retention:SetQuotas",
+    "fs:RunEvaluation",
 };
 static_assert(!kNames.back().empty());
 

@@ -88,8 +88,9 @@ enum class Action : uint8_t {
   kVerifyRepository,
   kGetQuotas,
   kSetQuotas,
+  kRunEvaluation,
 };
-constexpr size_t kActionCount = static_cast<size_t>(Action::kSetQuotas) + 1;
+constexpr size_t kActionCount = static_cast<size_t>(Action::kRunEvaluation) + 1;
 
 /// "fs:ReadRepository".
 std::string_view name_of(Action action);

@@ -117,6 +117,8 @@ constexpr Input takes_stream(Given... given) {
 #define TARN_UPLOAD TARN_BRANCH "/staging/pmpu/{uploadId}"
 #define TARN_USER "/auth/users/{userId}"
 #define TARN_GROUP "/auth/groups/{groupId}"
+#define TARN_EVALUATION TARN_REPO "/evaluations/{key}"
+#define TARN_JOB "/evaluation-jobs/{job}"
 #define TARN_PROMOTION TARN_REPO "/promotions/{promotion}"
 #define TARN_WEBHOOK TARN_REPO "/webhooks/{webhook}"
 #define TARN_PULL TARN_REPO "/pulls/{pull_request}"
@@ -343,6 +345,17 @@ constexpr Route kRoutes[] = {
     {kGet, TARN_GATE "/versions", "listGatePolicyVersions", needs(kGetGatePolicy, on_repository), list_gate_policy_versions, takes(kAmount)},
     {kPost, TARN_GATE ":evaluate", "evaluateGatePolicy", kToJudge, json_handler<json::parse_evaluate_gate, evaluate_gate_policy>, takes_json()},
     {kPost, TARN_REPO "/compare", "compareCandidates", kToCompare, json_handler<json::parse_compare, compare_candidates>, takes_json()},
+
+    {kGet, TARN_REPO "/evaluations", "listEvaluations", needs(kReadPromotion, on_repository), list_evaluations, takes(kAmount)},
+    {kGet, TARN_EVALUATION, "getEvaluation", needs(kReadPromotion, on_repository), get_evaluation},
+    {kGet, TARN_EVALUATION "/examples", "getEvaluationExamples", needs(kReadPromotion, on_repository), get_evaluation_examples, takes(kMetric)},
+    {kPost, TARN_EVALUATION ":retry", "retryEvaluation", needs(kSetGatePolicy, on_repository), retry_evaluation},
+    {kPost, "/evaluation-jobs/lease", "leaseEvaluation", any_account(), json_handler<json::parse_lease_evaluation, lease_evaluation>, takes_json()},
+    {kPost, TARN_JOB "/renew", "renewEvaluation", any_account(), renew_evaluation},
+    {kPost, TARN_JOB "/release", "releaseEvaluation", any_account(), release_evaluation},
+    {kGet, TARN_JOB "/files/{part}", "getEvaluationFiles", any_account(), get_evaluation_files},
+    {kPost, TARN_JOB "/result", "finishEvaluation", any_account(), finish_evaluation, takes_stream()},
+    {kPost, TARN_JOB "/failure", "failEvaluation", any_account(), json_handler<json::parse_evaluation_failure, fail_evaluation>, takes_json()},
 
     {kPost, TARN_REPO "/experiments/{experiment}/runs", "recordRun", needs(kCreateRun, on_repository), json_handler<json::parse_record_run, record_run>, takes_json()},
     {kGet, TARN_REPO "/runs", "listExperimentRuns", needs(kListRuns, on_repository), list_experiment_runs, takes(kAmount)},

@@ -104,6 +104,16 @@ const std::set<std::string_view> kOwn = {
     "verifyImport",
     "warmCache",
     "withdrawPullRequestApproval",
+    "listEvaluations",
+    "getEvaluation",
+    "getEvaluationExamples",
+    "retryEvaluation",
+    "leaseEvaluation",
+    "renewEvaluation",
+    "releaseEvaluation",
+    "getEvaluationFiles",
+    "finishEvaluation",
+    "failEvaluation",
     "setQuota",
     "setUserQuota",
 };
@@ -212,7 +222,10 @@ TEST(Routes, AuthenticatedRoutesNeedAPermissionExceptPublicFacts) {
       "getCurrentUser", "getConfig", "getLakeFSVersion", "getStorageConfig", "postStatsEvents",
       "getGarbageCollectionConfig", "getUsageReportSummary",
       // Each account's own.
-      "listJobs", "listOperations", "getOperation", "cancelOperation"};
+      "listJobs", "listOperations", "getOperation", "cancelOperation",
+      // The work is of repositories where the caller may do it; the others name a lease.
+      "leaseEvaluation", "renewEvaluation", "releaseEvaluation", "getEvaluationFiles",
+      "finishEvaluation", "failEvaluation"};
   EXPECT_EQ(anyone, expected);
 }
 

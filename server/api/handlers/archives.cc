@@ -20,6 +20,7 @@
 #include "core/model/repository.h"
 #include "core/objects/frozen_listing.h"
 #include "core/objects/objects.h"
+#include "server/api/handlers/archive_answer.h"
 #include "server/api/handlers/handlers.h"
 #include "server/api/json/object.h"
 #include "server/api/response.h"
@@ -242,6 +243,25 @@ http::Response answer_archive(const Context& context, const Call& call,
 }
 
 }  // namespace
+
+http::Response answer_tar(const Context& context, const Repository& repository,
+                          std::vector<ArchivedFile> files) {
+  const auto shared = std::make_shared<std::vector<ArchivedFile>>(std::move(files));
+  const auto from_first = [shared] {
+    return [shared, at = size_t{0}]() mutable -> std::optional<ArchivedObject> {
+      if (at == shared->size()) return std::nullopt;
+      const ArchivedFile& file = (*shared)[at++];
+      return ArchivedObject{file.name, file.entry};
+    };
+  };
+  http::Response response;
+  response.headers.add("Content-Type", "application/x-tar");
+  response.headers.add("Cache-Control", "no-store");
+  response.content_length = check(archive::Format::kTar, from_first());
+  response.source = std::make_unique<ArchiveBody>(context.engine, repository, archive::Format::kTar,
+                                                  from_first());
+  return response;
+}
 
 http::Response archive_prefix(const Context& context, Call& call) {
   const RepositoryName repository = call.repository();

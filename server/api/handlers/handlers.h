@@ -15,6 +15,7 @@
 #include "core/verify/verify.h"
 #include "server/api/json/account.h"
 #include "server/api/json/commit.h"
+#include "server/api/json/evaluation.h"
 #include "server/api/json/import.h"
 #include "server/api/json/merge.h"
 #include "server/api/json/object.h"
@@ -109,6 +110,12 @@ Reads<json::Merge> merge_into_branch, merge_pull_request;
 Reads<json::CreatePullRequest> create_pull_request;
 Reads<json::UpdatePullRequest> update_pull_request;
 Reads<CommitId> approve_pull_request;
+
+// evaluations.cc
+Plain list_evaluations, get_evaluation, get_evaluation_examples, retry_evaluation, renew_evaluation,
+    release_evaluation, get_evaluation_files, finish_evaluation;
+Reads<json::LeaseEvaluation> lease_evaluation;
+Reads<evaluation::Failure> fail_evaluation;
 
 // objects.cc
 Plain get_object, head_object, stat_object, list_objects, get_underlying_properties,

@@ -2,6 +2,7 @@
 
 #include <charconv>
 
+#include "core/auth/permission_check.h"
 #include "core/auth/resource.h"
 #include "core/base/error.h"
 #include "core/base/glob.h"
@@ -240,12 +241,24 @@ http::Response get_gate_policy(const Context& context, Call& call) {
   return tagged_response(json::gate_policy_body(found, proposal), found.version);
 }
 
+/// A policy may measure with data that its author may read, and no other.
+void demand_data(const Call& call, const std::string& document) {
+  for (const promotion::EvaluationRules& rules :
+       promotion::parse_gate_policy(document).evaluations) {
+    auth::require_permission_below(call.caller, auth::Action::kReadObject,
+                                   auth::object_arn(rules.repository, rules.ref, rules.spec.folder),
+                                   call.request.peer);
+  }
+}
+
 http::Response set_gate_policy(const Context& context, Call& call) {
-  const promotion::GatePolicySet set = promotion::set_gate_policy(
-      context.engine, repository_of(context, call), call.path("policy"),
-      {.document = http::read_document(*call.request.body, json::kBodyBytesMax),
-       .author = call.caller.user.name,
-       .expected = expected_version(call)});
+  std::string document = http::read_document(*call.request.body, json::kBodyBytesMax);
+  demand_data(call, document);
+  const promotion::GatePolicySet set =
+      promotion::set_gate_policy(context.engine, repository_of(context, call), call.path("policy"),
+                                 {.document = std::move(document),
+                                  .author = call.caller.user.name,
+                                  .expected = expected_version(call)});
   return tagged_response(json::set_gate_policy_body(set), set.version.version,
                          set.proposed ? 202 : 200);
 }
@@ -262,6 +275,7 @@ http::Response evaluate_gate_policy(const Context& context, Call& call, json::Ev
   if (given.document) {
     call.require_permission(auth::Action::kSetGatePolicy,
                             auth::repository_arn(call.path("repository")));
+    demand_data(call, *given.document);
   }
   return json_response(200, json::gate_answer_body(promotion::evaluate_gate(
                                 context.engine, repository_of(context, call),

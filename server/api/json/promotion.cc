@@ -41,15 +41,6 @@ void read_word(const Value& body, std::string_view name,
   if (!parsed) given->fail(words);
   out = *parsed;
 }
-
-/// Rejects unknown members: ignoring one, such as a misspelled "dry_run", would change the outcome.
-void refuse_unknown(const Value& body, std::initializer_list<std::string_view> known) {
-  for (const auto& [name, value] : body.members()) {
-    if (std::find(known.begin(), known.end(), name) == known.end())
-      value.fail("is no member of this request");
-  }
-}
-
 void read_expectation(const Value& body, promotion::PromotionRequest& request) {
   const auto expect = body.find("expect");
   if (!expect) return;

@@ -97,4 +97,11 @@ branch::ExpectedObjects parse_expected_objects(const Value& list, size_t count_m
   return out;
 }
 
+void refuse_unknown(const Value& body, std::initializer_list<std::string_view> known) {
+  for (const auto& [name, value] : body.members()) {
+    if (std::find(known.begin(), known.end(), name) == known.end())
+      value.fail("is no member of this request");
+  }
+}
+
 }  // namespace tarn::api::json

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <chrono>
+#include <initializer_list>
 #include <optional>
 #include <string_view>
 
@@ -35,5 +36,8 @@ PathScope parse_path_scope(const Value& value);
 
 /// [{"path", "sha256": 64 hex digits}], each path once. Throws as Value::fail and parse_key.
 branch::ExpectedObjects parse_expected_objects(const Value& list, size_t count_max);
+
+/// Throws invalid_argument for a member that is none of these.
+void refuse_unknown(const Value& body, std::initializer_list<std::string_view> known);
 
 }  // namespace tarn::api::json

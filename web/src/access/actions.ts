@@ -78,6 +78,7 @@ export const actions = [
   'fs:VerifyRepository',
   'retention:GetQuotas',
   'retention:SetQuotas',
+  'fs:RunEvaluation',
 ] as const;
 
 /** Patterns over actions: those of one area, and all. */
