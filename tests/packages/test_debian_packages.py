@@ -116,7 +116,7 @@ def test_the_bill_of_materials_names_what_is_linked(packages, tmp_path):
 
 
 def test_the_wheel_is_of_the_version(packages):
-    assert only(packages[0], "*.whl").name == f"tarn-{(ROOT / 'VERSION').read_text().strip()}-py3-none-any.whl"
+    assert only(packages[0], "*.whl").name == f"tarn_data-{(ROOT / 'VERSION').read_text().strip()}-py3-none-any.whl"
 
 
 @pytest.fixture(scope="module")

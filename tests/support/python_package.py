@@ -32,7 +32,7 @@ def installed(tmp_path_factory):
         check=True,
         capture_output=True,
     )
-    assert (place / "tarn" / "py.typed").exists()
+    assert (place / "tarn_data" / "py.typed").exists()
     sys.path.insert(0, str(place))
     yield place
     sys.path.remove(str(place))

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
-"""Checks that tracked text speaks of the project alone: no paths of one machine, no work left without a reason; and that
-no comment opens with "What" or "Whoever" where a noun phrase belongs, and none of the schema, or of C++ outside tests, with a word that
-needs a line before it."""
+"""Checks that tracked text speaks of the project alone: no paths of one machine, no work left without a reason, no package
+of other people under the name of this project (PyPI and npm have a `tarn`; Python imports `tarn_data`); and that no comment
+opens with "What" or "Whoever" where a noun phrase belongs, and none of the schema, or of C++ outside tests, with a word that needs
+a line before it."""
 
 import re
 import subprocess
@@ -9,9 +10,12 @@ import sys
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
+INSTALLS = r"(pip3? install|pipx (run|install)|uvx|uv (add|pip install|tool (run|install))|npm (i|install|add)|npx)"
 FORBIDDEN = {
     r"(^|[\s\"'(`])\.\./shared\b": "names a folder outside the project",
     r"(^|[\s\"'(`=])/(work|root|home)/[a-z]": "names a path of one machine",
+    rf"\b{INSTALLS}(\s+[\"']?[-\w.\[\],=<>~!]+[\"']?)*?\s+[\"']?tarn(?![\w/-]|\.\w)": "installs the tarn of other people",
+    r"((^\W*|`)import tarn(?![\w-])|\bfrom tarn(\.\w+)* import\b)": "imports the tarn of other people: import tarn_data as tarn",
     r"\b(TODO|FIXME|XXX)\b(?!.*:)": "leaves work without saying why",
 }
 SKIPPED = {"tests/tidy/wording.py", "LICENSE"}

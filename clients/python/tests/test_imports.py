@@ -5,7 +5,7 @@ import graphlib
 from pathlib import Path
 
 import pytest
-import tarn
+import tarn_data as tarn
 
 PACKAGE = Path(tarn.__file__).parent
 

@@ -11,15 +11,15 @@ from pathlib import Path
 
 import numpy
 import pytest
-import tarn
-from tarn import transport
-from tarn.filesystem import TarnFileSystem
-from tarn.numbers import from_json, metric_number, to_json
-from tarn.promotions import Promotion
-from tarn.runs import _param_value
-from tarn.settings import load_settings
-from tarn.tables import _columns
-from tarn.transport import Server, list_of_refs, repository_name
+import tarn_data as tarn
+from tarn_data import transport
+from tarn_data.filesystem import TarnFileSystem
+from tarn_data.numbers import from_json, metric_number, to_json
+from tarn_data.promotions import Promotion
+from tarn_data.runs import _param_value
+from tarn_data.settings import load_settings
+from tarn_data.tables import _columns
+from tarn_data.transport import Server, list_of_refs, repository_name
 
 PACKAGE = Path(__file__).resolve().parents[1]
 

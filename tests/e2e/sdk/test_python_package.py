@@ -36,7 +36,7 @@ def settings(tarn, repo, tmp_path):
 def package(installed, settings, monkeypatch):
     for name, value in settings.items():
         monkeypatch.setenv(name, value)
-    import tarn as module
+    import tarn_data as module
 
     assert Path(module.__file__).parent.parent == installed
     return module
@@ -44,7 +44,7 @@ def package(installed, settings, monkeypatch):
 
 @pytest.fixture
 def fs(package):
-    from tarn.filesystem import TarnFileSystem
+    from tarn_data.filesystem import TarnFileSystem
 
     return TarnFileSystem(skip_instance_cache=True)
 
@@ -261,7 +261,7 @@ def test_a_server_that_is_late_is_waited_for_and_an_absent_one_named(package, ta
     server = package.connect(endpoint=f"127.0.0.1:{proxy.port}")
     assert trained(package, "exp-1", 0.5, server=server).made
     proxy.close()
-    monkeypatch.setattr("tarn.transport.RETRY_SECONDS", 0.5)
+    monkeypatch.setattr("tarn_data.transport.RETRY_SECONDS", 0.5)
     with pytest.raises(package.Unavailable, match="TARN_ENDPOINT"):
         package.run(None, "dogs", "exp-1", server=package.connect(endpoint=f"127.0.0.1:{free_port()}"))
     with pytest.raises(package.NotAllowed, match="TARN_SECRET_KEY"):
@@ -520,7 +520,7 @@ def test_without_pandas_comparison_gives_rows(installed, settings, package, tmp_
     script = """
 import sys
 sys.modules["pandas"] = None
-import tarn
+import tarn_data as tarn
 rows = tarn.compare(None, "exp-*", baseline="main", metrics=["accuracy:max"])
 assert rows[0].metrics["accuracy"].value == 0.5 and rows[0].metrics["accuracy"].delta is None, rows
 """

@@ -106,7 +106,7 @@ tarn commit ${branch} -m 'Say hello'`,
         title: 'Record a run',
         language: 'python',
         note: 'The end of the block commits the changes of the branch.',
-        text: `import tarn
+        text: `import tarn_data as tarn
 
 with tarn.run(${pythonText(place.repository)}, "first", branch=${pythonText(place.branch)}) as run:
     run.log_params({"epochs": 10})

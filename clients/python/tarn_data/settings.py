@@ -10,7 +10,7 @@ from typing import Any
 
 import yaml  # lakefs depends on it
 
-from tarn.errors import NotConfigured
+from tarn_data.errors import NotConfigured
 
 DEFAULT_ENDPOINT = "http://127.0.0.1:8000"
 API_SUFFIX = "/api/v1"

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from tarn.transport import Server, connect, repository_name
+from tarn_data.transport import Server, connect, repository_name
 
 
 @dataclass(frozen=True)

@@ -17,9 +17,9 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, BinaryIO, Union
 
-from tarn.errors import Conflict, NotFound, TarnError, UncommittedChanges
-from tarn.numbers import JsonNumber, from_json, metric_number, to_json
-from tarn.transport import Server, connect, repository_name
+from tarn_data.errors import Conflict, NotFound, TarnError, UncommittedChanges
+from tarn_data.numbers import JsonNumber, from_json, metric_number, to_json
+from tarn_data.transport import Server, connect, repository_name
 
 # The server's bounds: met while logging, not when hours of training are to be recorded.
 RUN_METRICS_MAX = 1000

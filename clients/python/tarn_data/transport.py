@@ -11,7 +11,7 @@ from urllib.parse import quote
 
 import requests
 
-from tarn.errors import (
+from tarn_data.errors import (
     Conflict,
     DestinationMoved,
     InvalidRequest,
@@ -23,7 +23,7 @@ from tarn.errors import (
     TarnError,
     Unavailable,
 )
-from tarn.settings import API_SUFFIX, Settings, load_settings
+from tarn_data.settings import API_SUFFIX, Settings, load_settings
 
 CONNECT_SECONDS = 10
 ANSWER_SECONDS = 120

@@ -8,8 +8,8 @@ import uuid
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from tarn.aliases import alias_history
-from tarn.errors import (
+from tarn_data.aliases import alias_history
+from tarn_data.errors import (
     ApprovalRequired,
     Cancelled,
     DestinationMoved,
@@ -21,10 +21,10 @@ from tarn.errors import (
     PromotionError,
     Timeout,
 )
-from tarn.numbers import metric_number
-from tarn.records import PromotionRecord
-from tarn.tables import CHAMPION
-from tarn.transport import Server, connect, list_of_refs, repository_name
+from tarn_data.numbers import metric_number
+from tarn_data.records import PromotionRecord
+from tarn_data.tables import CHAMPION
+from tarn_data.transport import Server, connect, list_of_refs, repository_name
 
 # The longest wait of one request: proxies cut longer ones.
 WAIT_PER_REQUEST_SECONDS = 20

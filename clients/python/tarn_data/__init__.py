@@ -1,7 +1,7 @@
 """Runs, comparison, gates and promotion of experiments on Tarn."""
 
-from tarn.aliases import Alias, AliasChange, alias, alias_history
-from tarn.errors import (
+from tarn_data.aliases import Alias, AliasChange, alias, alias_history
+from tarn_data.errors import (
     ApprovalRequired,
     Cancelled,
     Conflict,
@@ -21,13 +21,13 @@ from tarn.errors import (
     Unavailable,
     UncommittedChanges,
 )
-from tarn.gates import Policy, Rule, Verdict, apply_policy, evaluate
-from tarn.promotions import Promotion, approve, promote, promotion, report_check, rollback
-from tarn.records import PromotionRecord, Reason
-from tarn.runs import RecordedRun, Run, RunMetric, list_runs, run
-from tarn.settings import Settings, load_settings
-from tarn.tables import CandidateRow, ComparedMetric, Comparison, NoChampionYet, compare, compare_rows
-from tarn.transport import Server, connect, lakefs_client
+from tarn_data.gates import Policy, Rule, Verdict, apply_policy, evaluate
+from tarn_data.promotions import Promotion, approve, promote, promotion, report_check, rollback
+from tarn_data.records import PromotionRecord, Reason
+from tarn_data.runs import RecordedRun, Run, RunMetric, list_runs, run
+from tarn_data.settings import Settings, load_settings
+from tarn_data.tables import CandidateRow, ComparedMetric, Comparison, NoChampionYet, compare, compare_rows
+from tarn_data.transport import Server, connect, lakefs_client
 
 __version__ = "0.1.0"
 

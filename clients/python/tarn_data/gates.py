@@ -10,7 +10,7 @@ from typing import Any
 
 import yaml  # lakefs depends on it
 
-from tarn.transport import Server, connect, list_of_refs, repository_name
+from tarn_data.transport import Server, connect, list_of_refs, repository_name
 
 
 @dataclass(frozen=True)

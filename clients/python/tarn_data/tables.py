@@ -7,9 +7,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Union
 
-from tarn.errors import NotFound
-from tarn.numbers import from_json
-from tarn.transport import Server, connect, list_of_refs, repository_name
+from tarn_data.errors import NotFound
+from tarn_data.numbers import from_json
+from tarn_data.transport import Server, connect, list_of_refs, repository_name
 
 CHAMPION = "@champion"
 PAGE = 1000

@@ -13,8 +13,8 @@ from typing import Any, Callable, NoReturn, TypeVar
 
 from fsspec.spec import AbstractBufferedFile, AbstractFileSystem
 
-from tarn.errors import Conflict, InvalidRequest, NotAllowed, NotFound, TarnError
-from tarn.transport import Server, connect
+from tarn_data.errors import Conflict, InvalidRequest, NotAllowed, NotFound, TarnError
+from tarn_data.transport import Server, connect
 
 SCHEMES = ("tarn://", "lakefs://")
 DELETE_AT_ONCE = 1000

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tarn.records import PromotionRecord, Reason
+from tarn_data.records import PromotionRecord, Reason
 
 
 class TarnError(Exception):
