@@ -128,8 +128,8 @@ constexpr const char* kSettings[] = {
     "autovacuum_vacuum_scale_factor=0.05",
     "autovacuum_vacuum_insert_scale_factor=0.05",
     "autovacuum_analyze_scale_factor=0.05",
-    "timezone=UTC",
-    "log_timezone=UTC",
+    "timezone=GMT",  // known without files of time zones, which small systems lack
+    "log_timezone=GMT",
     "log_destination=stderr",
     "logging_collector=off",
     "log_line_prefix=%m [%p] ",
@@ -197,7 +197,10 @@ AccessFiles write_access_files(const std::string& root) {
 
 std::string find_binaries() {
   const std::string from_path = output_of("pg_config --bindir 2>/dev/null");
-  for (const std::string& candidate : {str_cat("/usr/lib/postgresql/", kMajor, "/bin"),
+  std::error_code ignored;
+  const fs::path own = fs::read_symlink("/proc/self/exe", ignored).parent_path().parent_path();
+  for (const std::string& candidate : {str_cat(own.string(), "/postgresql/", kMajor, "/bin"),
+                                       str_cat("/usr/lib/postgresql/", kMajor, "/bin"),
                                        str_cat("/usr/pgsql-", kMajor, "/bin"), from_path}) {
     const std::string postgres = str_cat(candidate, "/postgres");
     if (candidate.empty() || access(postgres.c_str(), X_OK) != 0) continue;
@@ -295,8 +298,8 @@ Cluster::Cluster(std::string dir, PostgresUser user, DirectoryLock lock)
       binaries_(find_binaries()) {}
 
 Cluster Cluster::open(const std::string& dir) {
-  PostgresUser user = PostgresUser::find();
   const std::string path = absolute_path(dir);
+  PostgresUser user = PostgresUser::find(str_cat(path, "/pg"));
   require_enterable(path, user);
   make_directories(path);
   // Processes are recognised by their working directory, which contains no symbolic links.

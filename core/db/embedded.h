@@ -7,9 +7,9 @@
 namespace tarn::db {
 
 /// A running private cluster. initdb on first start; data in `<dir>/pg/15`, log in
-/// `<dir>/pg/postgres.log`, Unix socket only, run as user postgres when we are root. Restarts the
-/// server when it dies; the server stops when our process dies, however it dies. Safe from any
-/// thread.
+/// `<dir>/pg/postgres.log`, Unix socket only, run as user postgres, or daemon, when we are root.
+/// Restarts the server when it dies; the server stops when our process dies, however it dies. Safe
+/// from any thread.
 class EmbeddedPostgres {
  public:
   /// Blocks until it answers; stops an orphan of this directory that a killed process of ours

@@ -143,24 +143,32 @@ std::string link_target(const fs::path& link) {
 
 }  // namespace
 
-PostgresUser PostgresUser::find() {
-  constexpr const char* kName = "postgres";
+PostgresUser PostgresUser::find(const std::string& cluster,
+                                const std::vector<std::string>& accounts) {
   if (geteuid() != 0) {
     const passwd* me = getpwuid(geteuid());
     return {geteuid(), getegid(), {}, me ? me->pw_name : str_cat("user ", geteuid()), false};
   }
-  const passwd* entry = getpwnam(kName);
-  if (!entry) {
+  struct stat found = {};
+  const bool exists = lstat(cluster.c_str(), &found) == 0;
+  PostgresUser user{0, 0, {}, "", true};
+  for (const std::string& name : accounts) {
+    const passwd* entry = getpwnam(name.c_str());
+    if (!entry || !(user.name.empty() || (exists && entry->pw_uid == found.st_uid))) continue;
+    user.uid = entry->pw_uid;
+    user.gid = entry->pw_gid;
+    user.name = name;
+  }
+  if (user.name.empty()) {
     throw Error(ErrorCode::kPreconditionFailed,
                 "starting PostgreSQL: it refuses to run as root, and there is no user \"postgres\" "
                 "to run it: "
                 "install the package postgresql-15, add the user, or start as another user");
   }
-  PostgresUser user{entry->pw_uid, entry->pw_gid, {}, kName, true};
   int count = 0;
-  getgrouplist(kName, user.gid, nullptr, &count);
+  getgrouplist(user.name.c_str(), user.gid, nullptr, &count);
   user.groups.resize(static_cast<size_t>(count));
-  getgrouplist(kName, user.gid, user.groups.data(), &count);
+  getgrouplist(user.name.c_str(), user.gid, user.groups.data(), &count);
   return user;
 }
 

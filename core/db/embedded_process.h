@@ -8,7 +8,7 @@
 
 namespace tarn::db {
 
-/// The user that runs PostgreSQL: postgres when we are root (PostgreSQL refuses root), else
+/// The user that runs PostgreSQL: another account when we are root (PostgreSQL refuses root), else
 /// ourselves.
 struct PostgresUser {
   uid_t uid;
@@ -17,8 +17,11 @@ struct PostgresUser {
   std::string name;
   bool is_other;  ///< children must change to it
 
-  /// Throws: precondition_failed (we are root and there is no such user).
-  static PostgresUser find();
+  /// The first of `accounts` that exists; an existing cluster keeps the one that owns `cluster`,
+  /// its directory, for a package may add accounts later. Every system has daemon. Throws:
+  /// precondition_failed (we are root and there is no such user).
+  static PostgresUser find(const std::string& cluster,
+                           const std::vector<std::string>& accounts = {"postgres", "daemon"});
 };
 
 struct Program {

@@ -82,7 +82,7 @@ class Embedded : public ::testing::Test {
 
   std::string data() const { return dir_ + "/pg/15"; }
   std::vector<pid_t> processes() const {
-    return postgres_processes_in(data(), PostgresUser::find());
+    return postgres_processes_in(data(), PostgresUser::find(dir_ + "/pg"));
   }
   std::string refusal() const {
     try {
@@ -124,7 +124,7 @@ class Embedded : public ::testing::Test {
   /// An unsupervised PostgreSQL on `dir_`. It is not waited for: once dead it remains a zombie.
   pid_t start_orphan() const {
     fs::create_directory(base_ + "/orphan-socket");
-    const PostgresUser user = PostgresUser::find();
+    const PostgresUser user = PostgresUser::find(dir_ + "/pg");
     if (chown((base_ + "/orphan-socket").c_str(), user.uid, user.gid) != 0) abort();
     const pid_t orphan = spawn({.arguments = {"/usr/lib/postgresql/15/bin/postgres", "-D", data(),
                                               "-h", "", "-k", base_ + "/orphan-socket"},
@@ -239,7 +239,7 @@ TEST_F(Embedded, IsSeenByRootWithoutItsPrivileges) {
 
 TEST_F(Embedded, IgnoresALockFileOfAnotherProcess) {
   copy_cluster(dir_);
-  const PostgresUser user = PostgresUser::find();
+  const PostgresUser user = PostgresUser::find(dir_ + "/pg");
   const pid_t other = spawn(
       {.arguments = {"/bin/sleep", "60"}, .log_path = "/dev/null", .death_signal = SIGKILL}, user);
   const std::string lock = data() + "/postmaster.pid";
@@ -263,6 +263,25 @@ TEST_F(Embedded, DiscardsAnInterruptedInitialisation) {
   keep_three(*server);
 }
 
+TEST_F(Embedded, RootTakesAnAccountThatTheSystemHasAndKeepsTheOwnerOfACluster) {
+  const std::string cluster = base_ + "/pg";
+  if (geteuid() != 0) {
+    EXPECT_FALSE(PostgresUser::find(cluster).is_other);
+    GTEST_SKIP() << "only root takes another account";
+  }
+  const auto name = [&](const std::vector<std::string>& accounts) {
+    return PostgresUser::find(cluster, accounts).name;
+  };
+  EXPECT_EQ(name({"absent-account", "daemon"}), "daemon");
+  EXPECT_EQ(name({"sys", "daemon"}), "sys");
+  EXPECT_THROW(PostgresUser::find(cluster, {"absent-account"}), Error);
+  fs::create_directory(cluster);
+  EXPECT_EQ(name({"sys", "daemon"}), "sys") << "the owner is root, which is none of them";
+  const PostgresUser daemon = PostgresUser::find(cluster, {"daemon"});
+  ASSERT_EQ(chown(cluster.c_str(), daemon.uid, daemon.gid), 0);
+  EXPECT_EQ(name({"sys", "daemon"}), "daemon");
+}
+
 TEST_F(Embedded, RefusesASecondOwner) {
   const auto server = start();
   EXPECT_THAT(refusal(), HasSubstr("another tarnd runs on this data directory"));
@@ -278,7 +297,7 @@ TEST_F(Embedded, RefusesADirectoryThatItsUserCannotEnter) {
 TEST_F(Embedded, RefusesDataOfAnotherVersion) {
   fs::create_directories(dir_ + "/pg/14");
   std::ofstream(dir_ + "/pg/14/PG_VERSION") << "14\n";
-  const PostgresUser user = PostgresUser::find();
+  const PostgresUser user = PostgresUser::find(dir_ + "/pg");
   ASSERT_EQ(chown((dir_ + "/pg").c_str(), user.uid, user.gid), 0);
   EXPECT_THAT(refusal(), HasSubstr("holds data of PostgreSQL 14, and this program runs 15"));
 }
