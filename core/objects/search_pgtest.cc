@@ -131,6 +131,14 @@ class Search : public ::testing::Test {
     return out;
   }
 
+  /// Options without a limit of time: a busy machine would reach it, and take more pages and
+  /// statements.
+  static SearchOptions unhurried() {
+    SearchOptions options;
+    options.limits.time = std::chrono::hours{1};
+    return options;
+  }
+
   /// All pages of a search, whose summaries are then stored.
   std::string found(TestEngine& with, const std::string& ref, SearchOptions options) {
     std::string out;
@@ -154,7 +162,7 @@ class Search : public ::testing::Test {
     return out;
   }
   std::string found(const std::string& ref, const search::Query& query, uint32_t limit = 1000) {
-    SearchOptions options;
+    SearchOptions options = unhurried();
     options.query = query;
     options.limit = limit;
     return found(engine, ref, options);
@@ -229,7 +237,7 @@ TEST_F(Search, AgreesWithAFilterOverManyRanges) {
   for (int i = 0; i < 12; ++i) {
     engine.pool.lease()->run_script("DELETE FROM range_summaries");
     TestEngine fresh{database.url(), engine.store};
-    SearchOptions options;
+    SearchOptions options = unhurried();
     options.limit = 1000;
     options.query = by_glob(str_cat("**/*", 1000 + random() % 9000, i % 2 == 0 ? "*" : "-[a-c]"));
     ASSERT_EQ(found(fresh, "main", options), filtered(objects, options.query)) << i;
@@ -258,7 +266,7 @@ TEST_F(Search, LooksAheadOverSeveralNodes) {
     engine.pool.lease()->run_script("DELETE FROM range_summaries");
     testing::FaultPoints faults;
     TestEngine fresh{database.url(), engine.store, &faults};
-    SearchOptions options;
+    SearchOptions options = unhurried();
     options.limit = 1000;
     options.query = by_glob(pattern);
     faults.record();
@@ -322,22 +330,22 @@ TEST_F(Search, PageStopsAtTheWorkLimit) {
   Objects expected;
   apply(one, expected);
   const std::string all = filtered(expected, by_glob("**.tar"));
-  SearchOptions options;
+  SearchOptions options = unhurried();
   options.query = by_glob("**.tar");
   options.limits.summaries = 1;
   EXPECT_EQ(found(engine, "main", options), all);
   EXPECT_GT(pages, 2);
   EXPECT_GT(cost.summaries_made, 20u);
-  options.limits = {};
+  options.limits = unhurried().limits;
   options.limits.ranges = 1;
   EXPECT_EQ(found(engine, "main", options), all);
   EXPECT_GT(pages, 2);
   EXPECT_EQ(cost.summaries_made, 0u);
-  options.limits = {};
+  options.limits = unhurried().limits;
   options.limits.time = std::chrono::milliseconds{0};
   EXPECT_EQ(found(engine, "main", options), all);
   EXPECT_GT(pages, 2);
-  options.limits = {};
+  options.limits = unhurried().limits;
   EXPECT_EQ(found(engine, "main", options), all);
   EXPECT_EQ(pages, 1);
 }
@@ -349,7 +357,7 @@ TEST_F(Search, PageOfStagedObjectsStopsAtTheTimeLimit) {
   stage("main", staged);
   Objects expected;
   apply(staged, expected);
-  SearchOptions options;
+  SearchOptions options = unhurried();
   options.query = by_glob("**");
   options.limit = 1000;
   options.limits.time = std::chrono::milliseconds{0};
@@ -374,7 +382,7 @@ TEST_F(Search, KeepsOnlyRangesInMemoryThatMayMatch) {
   engine.commit(repo, "main");
   testing::FaultPoints faults;
   TestEngine fresh{database.url(), engine.store, &faults};
-  SearchOptions options;
+  SearchOptions options = unhurried();
   options.query = by_glob("**/special.tar");
   const auto reads = [&] {
     faults.record();
@@ -406,7 +414,7 @@ TEST_F(Search, RefsOfTheSameRangesShareTheirSummaries) {
   EXPECT_EQ(stored_summaries(), static_cast<int64_t>(made));
   engine.branch(repo, "dev", "main");
   TestEngine other{database.url(), engine.store};  // knows nothing but the database
-  SearchOptions options;
+  SearchOptions options = unhurried();
   options.query = by_glob("**/special.tar");
   found(other, "dev", options);
   EXPECT_EQ(cost.ranges_seen, made);
@@ -445,7 +453,7 @@ TEST_F(Search, ASecondSearchFindsSummariesThatAreNotStoredYet) {
   std::promise<void> searched;
   faults.at_then_go_on({"range_summaries_insert_rows"},
                        [&] { searched.get_future().wait_for(std::chrono::seconds{20}); });
-  SearchOptions options;
+  SearchOptions options = unhurried();
   options.query = by_glob("**/special.tar");
   const SearchPage first = search_objects(*slow, repo, "main", options);
   const SearchPage second = search_objects(*slow, repo, "main", options);
@@ -470,7 +478,7 @@ TEST_F(Search, SummaryOfAnotherVersionIsReplaced) {
   const uint64_t made = cost.summaries_made;
   engine.pool.lease()->run_script("UPDATE range_summaries SET body = '\\x00ff'");
   TestEngine other{database.url(), engine.store};
-  SearchOptions options;
+  SearchOptions options = unhurried();
   options.query = by_glob("**/special.tar");
   found(other, "main", options);
   EXPECT_EQ(cost.summaries_made, made);
