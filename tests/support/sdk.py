@@ -20,13 +20,14 @@ class Sdk:
         return api
 
 
-def refused(status, call, *arguments, says="", **named):
-    """Demands that lakefs-sdk's `call` ends with `status` and a message that holds `says`; returns the exception."""
+def refused(status, call, *arguments, code="", says="", **named):
+    """Demands that lakefs-sdk's `call` ends with `status`, this code and a message that names `says`; returns the exception."""
     with pytest.raises(lakefs_sdk.ApiException) as caught:
         call(*arguments, **named)
     error = caught.value
     if error.status != status:
         raise error
-    message = json.loads(error.body).get("message", "") if error.body else ""
-    assert says in message, message
+    answer = json.loads(error.body) if error.body else {}
+    assert not code or answer.get("code") == code, answer
+    assert says in answer.get("message", ""), answer
     return error

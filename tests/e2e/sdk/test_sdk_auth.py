@@ -49,13 +49,13 @@ def test_create_user(auth):
     made = auth.create_user(user_creation=creation)
     assert made.id == creation.id and abs(made.creation_date - time.time()) < 60
     assert auth.get_user(creation.id) == made
-    refused(409, auth.create_user, user_creation=creation, says="Already exists")
+    refused(409, auth.create_user, user_creation=creation, code="already_exists")
     refused(400, auth.create_user, user_creation=models.UserCreation(id="a%b"))
 
 
 def test_get_user(auth, user):
     assert auth.get_user(user).id == user
-    refused(404, auth.get_user, NOBODY, says="user not found")
+    refused(404, auth.get_user, NOBODY, code="not_found")
 
 
 def test_get_current_user(auth, user, tarn):
@@ -63,7 +63,7 @@ def test_get_current_user(auth, user, tarn):
     theirs = clients.Sdk(types.SimpleNamespace(url=tarn.url, access_key=key.access_key_id, secret_key=key.secret_access_key))
     assert theirs.auth.get_current_user().user.id == user
     wrong = clients.Sdk(tarn, username=key.access_key_id, password="wrong")
-    refused(401, wrong.auth.get_current_user, says="error authenticating request")
+    refused(401, wrong.auth.get_current_user, code="wrong_secret_key")
 
 
 def test_list_users(auth, user, tarn):
@@ -72,13 +72,13 @@ def test_list_users(auth, user, tarn):
     assert user not in ids(auth.list_users(after=user, amount=1000))
     key = auth.create_credentials(user)
     theirs = clients.Sdk(tarn, username=key.access_key_id, password=key.secret_access_key)
-    refused(401, theirs.auth.list_users, says="insufficient permissions")
+    refused(401, theirs.auth.list_users, code="insufficient_permissions")
 
 
 def test_delete_user(auth, user):
     assert auth.delete_user(user) is None
     assert ids(auth.list_users(prefix=user)) == []
-    refused(404, auth.delete_user, user, says="user not found")
+    refused(404, auth.delete_user, user, code="not_found")
 
 
 # Credentials
@@ -88,7 +88,7 @@ def test_create_credentials(auth, user, tarn):
     key = auth.create_credentials(user)
     token = auth.login(models.LoginInformation(access_key_id=key.access_key_id, secret_access_key=key.secret_access_key))
     assert token.token
-    refused(404, auth.create_credentials, NOBODY, says="user not found")
+    refused(404, auth.create_credentials, NOBODY, code="not_found")
 
 
 def test_get_credentials(auth, user):
@@ -101,7 +101,7 @@ def test_get_credentials(auth, user):
 def test_list_user_credentials(auth, user):
     keys = sorted(auth.create_credentials(user).access_key_id for _ in range(2))
     assert [key.access_key_id for key in auth.list_user_credentials(user).results] == keys
-    refused(404, auth.list_user_credentials, NOBODY, says="user not found")
+    refused(404, auth.list_user_credentials, NOBODY, code="not_found")
 
 
 def test_delete_credentials(auth, user, tarn):
@@ -121,7 +121,7 @@ def test_login(auth, tarn):
         401,
         auth.login,
         models.LoginInformation(access_key_id=tarn.access_key, secret_access_key="wrong"),
-        says="error authenticating request",
+        code="wrong_secret_key",
     )
 
 
@@ -132,12 +132,12 @@ def test_create_group(auth):
     creation = models.GroupCreation(id=unique("group"), description="a team")
     made = auth.create_group(group_creation=creation)
     assert auth.get_group(creation.id) == made and made.description == "a team"
-    refused(409, auth.create_group, group_creation=creation, says="Already exists")
+    refused(409, auth.create_group, group_creation=creation, code="already_exists")
 
 
 def test_get_group(auth, group):
     assert auth.get_group(group).id == group
-    refused(404, auth.get_group, NOBODY, says="not found")
+    refused(404, auth.get_group, NOBODY, code="not_found")
 
 
 def test_list_groups(auth, group, tarn):
@@ -149,7 +149,7 @@ def test_list_groups(auth, group, tarn):
 def test_delete_group(auth, group):
     assert auth.delete_group(group) is None
     assert ids(auth.list_groups(prefix=group)) == []
-    refused(404, auth.delete_group, group, says="not found")
+    refused(404, auth.delete_group, group, code="not_found")
 
 
 def test_group_members(auth, group, user):
@@ -161,7 +161,7 @@ def test_group_members(auth, group, user):
     refused(404, auth.add_group_membership, NOBODY, user)
     refused(404, auth.add_group_membership, group, NOBODY)
     refused(404, auth.list_group_members, NOBODY)
-    refused(404, auth.list_user_groups, NOBODY, says="user not found")
+    refused(404, auth.list_user_groups, NOBODY, code="not_found")
 
 
 # Policies
@@ -171,14 +171,14 @@ def test_create_policy(auth):
     creation = models.Policy(id=unique("policy"), statement=[READS])
     made = auth.create_policy(creation)
     assert auth.get_policy(creation.id) == made and made.statement == [READS]
-    refused(409, auth.create_policy, creation, says="Already exists")
+    refused(409, auth.create_policy, creation, code="already_exists")
     nonsense = READS.copy(update={"action": ["nothing:Read"]})
     refused(400, auth.create_policy, models.Policy(id=unique("policy"), statement=[nonsense]))
 
 
 def test_get_policy(auth, policy):
     assert auth.get_policy(policy).statement == [READS]
-    refused(404, auth.get_policy, NOBODY, says="not found")
+    refused(404, auth.get_policy, NOBODY, code="not_found")
 
 
 def test_update_policy(auth, policy):
@@ -198,7 +198,7 @@ def test_list_policies(auth, policy, tarn):
 def test_delete_policy(auth, policy):
     assert auth.delete_policy(policy) is None
     assert ids(auth.list_policies(prefix=policy)) == []
-    refused(404, auth.delete_policy, policy, says="not found")
+    refused(404, auth.delete_policy, policy, code="not_found")
 
 
 def test_policies_of_users_and_groups(auth, user, group, policy):
@@ -217,7 +217,7 @@ def test_policies_of_users_and_groups(auth, user, group, policy):
         refused(404, call, NOBODY, policy)
     refused(404, auth.attach_policy_to_user, user, NOBODY)
     refused(404, auth.list_group_policies, NOBODY)
-    refused(404, auth.list_user_policies, NOBODY, says="user not found")
+    refused(404, auth.list_user_policies, NOBODY, code="not_found")
 
 
 # External principals
@@ -244,9 +244,9 @@ def test_external_principals(sdk, user, api):
 @pytest.mark.parametrize("api", ["auth", "external", "experimental"])
 def test_external_principal_login_is_refused(sdk, api):
     information = models.ExternalLoginInformation(identityRequest={"identity_token": "x"})
-    refused(501, getattr(sdk, api).external_principal_login, external_login_information=information, says="Not Implemented")
+    refused(501, getattr(sdk, api).external_principal_login, external_login_information=information, code="unimplemented")
 
 
 def test_sts_login_is_refused(sdk):
     request = models.StsAuthRequest(code="c", state="s", redirect_uri="http://127.0.0.1/")
-    refused(501, sdk.experimental.sts_login, request, says="Not Implemented")
+    refused(501, sdk.experimental.sts_login, request, code="unimplemented")

@@ -28,7 +28,7 @@ def test_upload_object(sdk, repo, upload):
     for status, options in ((412, {"if_none_match": "*"}), (501, {"if_match": "x"}), (501, {"if_none_match": '"x"'})):
         refused(status, upload, "dir/a", "other", **options)
     assert sdk.objects.get_object(repo.id, "main", "dir/a") == b"hello"
-    refused(404, upload, "a", branch="nope", says="not found")
+    refused(404, upload, "a", branch="nope", code="branch_not_found")
     refused(400, upload, "x" * 1025)
 
 
@@ -43,8 +43,8 @@ def test_get_object(sdk, repo, upload):
     refused(304, sdk.objects.get_object, repo.id, "main", "a", if_none_match=answer.headers["ETag"])
     past = refused(416, sdk.objects.get_object, repo.id, "main", "a", range="bytes=10-")
     assert dict(past.headers)["Content-Range"] == "bytes */10"
-    refused(404, sdk.objects.get_object, repo.id, "main", "nope", says="not found")
-    refused(404, sdk.objects.get_object, repo.id, "nope", "a", says="not found")
+    refused(404, sdk.objects.get_object, repo.id, "main", "nope", code="object_not_found")
+    refused(404, sdk.objects.get_object, repo.id, "nope", "a", code="object_not_found")
 
 
 def test_head_object(sdk, repo, upload):
@@ -59,7 +59,7 @@ def test_stat_object(sdk, repo, upload):
     made = upload("dir/a")
     found = sdk.objects.stat_object(repo.id, "main", "dir/a")
     assert (found, found.metadata) == (made, {})
-    refused(404, sdk.objects.stat_object, repo.id, "main", "dir/", says="not found")
+    refused(404, sdk.objects.stat_object, repo.id, "main", "dir/", code="object_not_found")
 
 
 def test_list_objects(sdk, repo, upload):
@@ -73,7 +73,7 @@ def test_list_objects(sdk, repo, upload):
     assert [item.path for item in rest] == ["e"]
     below = sdk.objects.list_objects(repo.id, "main", prefix="dir/").results
     assert [item.path for item in below] == ["dir/b", "dir/c"]
-    refused(404, sdk.objects.list_objects, repo.id, "nope", says="not found")
+    refused(404, sdk.objects.list_objects, repo.id, "nope", code="ref_not_found")
 
 
 def test_copy_object(sdk, repo, upload):
@@ -93,7 +93,7 @@ def test_delete_object(sdk, repo, upload):
     assert sdk.objects.delete_object(repo.id, "main", "a") is None
     assert paths(sdk, repo) == []
     assert sdk.objects.delete_object(repo.id, "main", "a") is None
-    refused(404, sdk.objects.delete_object, repo.id, "nope", "a", says="not found")
+    refused(404, sdk.objects.delete_object, repo.id, "nope", "a", code="branch_not_found")
 
 
 def test_delete_objects(sdk, repo, upload):
@@ -108,7 +108,7 @@ def test_delete_objects(sdk, repo, upload):
 def test_get_underlying_properties(sdk, repo, upload):
     upload("a")
     assert sdk.objects.get_underlying_properties(repo.id, "main", "a").storage_class is None
-    refused(404, sdk.objects.get_underlying_properties, repo.id, "main", "nope", says="not found")
+    refused(404, sdk.objects.get_underlying_properties, repo.id, "main", "nope", code="object_not_found")
 
 
 @pytest.mark.parametrize("api", ["objects", "experimental"])
@@ -120,7 +120,7 @@ def test_update_object_user_metadata(sdk, repo, upload, api):
     after = sdk.objects.stat_object(repo.id, "main", "a")
     assert after.metadata == {"Key": "v"} and after.checksum == before.checksum
     assert [d.type for d in sdk.branches.diff_branch(repo.id, "main").results] == ["changed"]
-    refused(404, update, repo.id, "main", "nope", models.UpdateObjectUserMetadata(set={}), says="not found")
+    refused(404, update, repo.id, "main", "nope", models.UpdateObjectUserMetadata(set={}), code="object_not_found")
 
 
 # InternalApi, what concerns objects
@@ -143,14 +143,14 @@ def test_stage_object(sdk, repo, upload):
     assert sdk.objects.get_object(repo.id, "main", "b") == b"hello"
     foreign = stage.copy(update={"physical_address": "elsewhere://x/y"})
     refused(400, sdk.internal.stage_object, repo.id, "main", "c", foreign)
-    refused(404, sdk.internal.stage_object, repo.id, "nope", "c", stage, says="not found")
+    refused(404, sdk.internal.stage_object, repo.id, "nope", "c", stage, code="branch_not_found")
     assert paths(sdk, repo) == ["a", "b"]
 
 
 def test_upload_object_preflight(sdk, repo):
     assert sdk.internal.upload_object_preflight(repo.id, "main", "a") is None
     assert paths(sdk, repo) == []
-    refused(404, sdk.internal.upload_object_preflight, "no-such-repository", "main", "a", says="repository not found")
+    refused(404, sdk.internal.upload_object_preflight, "no-such-repository", "main", "a", code="repository_not_found")
 
 
 def test_create_symlink_file(tarn, sdk, repo, upload):
@@ -159,7 +159,7 @@ def test_create_symlink_file(tarn, sdk, repo, upload):
     made = sdk.internal.create_symlink_file(repo.id, "main", location="table")
     assert made.location.startswith(repo.properties.storage_namespace)
     assert [name for name in set(tarn.stored()) - before if name.endswith("symlink.txt")]
-    refused(404, sdk.internal.create_symlink_file, repo.id, "nope", says="not found")
+    refused(404, sdk.internal.create_symlink_file, repo.id, "nope", code="ref_not_found")
 
 
 # StagingApi
@@ -171,7 +171,7 @@ def test_get_physical_address(sdk, repo):
     for place in (first, second):
         assert place.physical_address.startswith(repo.properties.storage_namespace + "/data/")
     assert first.physical_address != second.physical_address and paths(sdk, repo) == []
-    refused(404, sdk.staging.get_physical_address, "no-such-repository", "main", "a", says="repository not found")
+    refused(404, sdk.staging.get_physical_address, "no-such-repository", "main", "a", code="repository_not_found")
 
 
 def test_link_physical_address(sdk, repo):
@@ -188,7 +188,7 @@ def test_link_physical_address(sdk, repo):
         "main",
         "a",
         models.StagingMetadata(staging=empty, checksum="abc", size_bytes=5),
-        says="send its bytes first",
+        code="link_address_empty",
     )
     place = handed_out()
     for false in ({"checksum": "0" * 32, "size_bytes": 5}, {"checksum": "abc", "size_bytes": 4}):
@@ -199,7 +199,7 @@ def test_link_physical_address(sdk, repo):
             "main",
             "a",
             models.StagingMetadata(staging=place, **false),
-            says="is said to be",
+            code="link_address_differs",
         )
     staging = models.StagingMetadata(staging=place, checksum='"abc"', size_bytes=5, user_metadata={"Key": "v"})
     made = sdk.staging.link_physical_address(repo.id, "main", "a", staging)
@@ -249,7 +249,7 @@ def test_complete_presign_multipart_upload(sdk, repo):
     assert (made.size_bytes, made.content_type) == (5_242_883, "text/plain")
     assert sdk.objects.get_object(repo.id, "main", "big", range="bytes=5242878-") == b"aaend"
     assert sdk.objects.stat_object(repo.id, "main", "big").metadata == {"Key": "v"}
-    refused(404, api.create_presign_multipart_upload, repo.id, "nope", "big", parts=1, says="not found")
+    refused(404, api.create_presign_multipart_upload, repo.id, "nope", "big", parts=1, code="branch_not_found")
     refused(
         400, api.complete_presign_multipart_upload, repo.id, "main", upload.upload_id, "big", complete.copy(update={"parts": []})
     )

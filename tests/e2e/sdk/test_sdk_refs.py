@@ -47,7 +47,7 @@ def test_create_branch(sdk, repo):
         sdk.branches.create_branch,
         repo.id,
         models.BranchCreation(name="dev", source="main"),
-        says="branch already exists: not unique",
+        code="already_exists",
     )
     refused(404, sdk.branches.create_branch, repo.id, models.BranchCreation(name="new", source="nope"), says="nope")
     refused(400, sdk.branches.create_branch, repo.id, models.BranchCreation(name="a.b", source="main"))
@@ -55,15 +55,15 @@ def test_create_branch(sdk, repo):
 
 def test_delete_branch(sdk, repo, dev):
     assert sdk.branches.delete_branch(repo.id, dev) is None
-    refused(404, sdk.branches.get_branch, repo.id, dev, says="branch not found")
-    refused(404, sdk.branches.delete_branch, repo.id, dev, says="branch not found")
-    refused(403, sdk.branches.delete_branch, repo.id, "main", says="cannot delete repository default branch")
+    refused(404, sdk.branches.get_branch, repo.id, dev, code="branch_not_found")
+    refused(404, sdk.branches.delete_branch, repo.id, dev, code="branch_not_found")
+    refused(403, sdk.branches.delete_branch, repo.id, "main", code="default_branch")
 
 
 def test_get_branch(sdk, repo, dev, put):
     commit = put("a", branch=dev)
     assert sdk.branches.get_branch(repo.id, dev) == models.Ref(id=dev, commit_id=commit)
-    refused(404, sdk.branches.get_branch, repo.id, "nope", says="branch not found")
+    refused(404, sdk.branches.get_branch, repo.id, "nope", code="branch_not_found")
     refused(400, sdk.branches.get_branch, repo.id, "main~1")
 
 
@@ -75,7 +75,7 @@ def test_list_branches(sdk, repo):
     assert (page.pagination.has_more, page.pagination.next_offset) == (True, "b2")
     assert [b.id for b in sdk.branches.list_branches(repo.id, after="b2").results] == ["main"]
     assert [b.id for b in sdk.branches.list_branches(repo.id, prefix="b", show_hidden=True).results] == ["b1", "b2", "b3"]
-    refused(404, sdk.branches.list_branches, "no-such-repository", says="repository not found")
+    refused(404, sdk.branches.list_branches, "no-such-repository", code="repository_not_found")
 
 
 def test_diff_branch(sdk, repo, put):
@@ -92,7 +92,7 @@ def test_diff_branch(sdk, repo, put):
     ]
     folded = sdk.branches.diff_branch(repo.id, "main", delimiter="/", prefix="d").results
     assert [(d.path, d.type, d.path_type) for d in folded] == [("dir/", "prefix_changed", "common_prefix")]
-    refused(404, sdk.branches.diff_branch, repo.id, "nope", says="not found")
+    refused(404, sdk.branches.diff_branch, repo.id, "nope", code="ref_not_found")
 
 
 def test_reset_branch(sdk, repo, put):
@@ -105,7 +105,7 @@ def test_reset_branch(sdk, repo, put):
     assert paths(sdk, repo, "main") == ["dir/c", "kept"]
     sdk.branches.reset_branch(repo.id, "main", models.ResetCreation(type="reset"))
     assert paths(sdk, repo, "main") == ["kept"]
-    refused(404, sdk.branches.reset_branch, repo.id, "nope", models.ResetCreation(type="reset"), says="branch not found")
+    refused(404, sdk.branches.reset_branch, repo.id, "nope", models.ResetCreation(type="reset"), code="branch_not_found")
     refused(400, sdk.branches.reset_branch, repo.id, "main", models.ResetCreation(type="object"), says="path")
 
 
@@ -125,7 +125,7 @@ def test_revert_branch(sdk, repo, put):
         repo.id,
         "main",
         models.RevertCreation(ref=second, parent_number=0),
-        says="conflict found",
+        code="merge_conflict",
     )
     put("b", commit=False)
     refused(
@@ -134,7 +134,7 @@ def test_revert_branch(sdk, repo, put):
         repo.id,
         "main",
         models.RevertCreation(ref="main", parent_number=0),
-        says="uncommitted changes (dirty branch)",
+        code="dirty_branch",
     )
 
 
@@ -149,9 +149,7 @@ def test_cherry_pick(sdk, repo, dev, put):
     refused(404, sdk.branches.cherry_pick, repo.id, "main", models.CherryPickCreation(ref="nope"))
     put("b", "one", branch=dev)
     put("b", "two")
-    refused(
-        409, sdk.branches.cherry_pick, repo.id, "main", models.CherryPickCreation(ref=dev), says="update branch: conflict found"
-    )
+    refused(409, sdk.branches.cherry_pick, repo.id, "main", models.CherryPickCreation(ref=dev), code="merge_conflict")
 
 
 def test_hard_reset_branch(sdk, repo, dev, put):
@@ -173,14 +171,14 @@ def test_create_tag(sdk, repo, put):
     assert made == models.Ref(id="v1", commit_id=commit)
     put("b")
     assert paths(sdk, repo, "v1") == ["a"]
-    refused(409, sdk.tags.create_tag, repo.id, models.TagCreation(id="v1", ref="v1"), says="tag already exists")
-    refused(404, sdk.tags.create_tag, repo.id, models.TagCreation(id="v2", ref="nope"), says="not found")
+    refused(409, sdk.tags.create_tag, repo.id, models.TagCreation(id="v1", ref="v1"), code="already_exists")
+    refused(404, sdk.tags.create_tag, repo.id, models.TagCreation(id="v2", ref="nope"), code="ref_not_found")
 
 
 def test_get_tag(sdk, repo):
     made = sdk.tags.create_tag(repo.id, models.TagCreation(id="v1", ref="main"))
     assert sdk.tags.get_tag(repo.id, "v1") == made and made.commit_id == head(sdk, repo, "main")
-    refused(404, sdk.tags.get_tag, repo.id, "v2", says="tag not found")
+    refused(404, sdk.tags.get_tag, repo.id, "v2", code="tag_not_found")
 
 
 def test_list_tags(sdk, repo):
@@ -189,14 +187,14 @@ def test_list_tags(sdk, repo):
     page = sdk.tags.list_tags(repo.id, prefix="v", amount=1)
     assert [t.id for t in page.results] == ["v1"] and page.pagination.has_more
     assert [t.id for t in sdk.tags.list_tags(repo.id, after="v1").results] == ["v2", "w1"]
-    refused(404, sdk.tags.list_tags, "no-such-repository", says="repository not found")
+    refused(404, sdk.tags.list_tags, "no-such-repository", code="repository_not_found")
 
 
 def test_delete_tag(sdk, repo):
     sdk.tags.create_tag(repo.id, models.TagCreation(id="v1", ref="main"))
     assert sdk.tags.delete_tag(repo.id, "v1") is None
     assert sdk.tags.list_tags(repo.id).results == []
-    refused(404, sdk.tags.delete_tag, repo.id, "v1", says="tag not found")
+    refused(404, sdk.tags.delete_tag, repo.id, "v1", code="tag_not_found")
 
 
 # CommitsApi
@@ -209,8 +207,8 @@ def test_commit(sdk, repo, put):
     assert (made.message, made.metadata, made.creation_date) == ("m", {"k": "v"}, 1700000000)
     assert (made.parents, made.generation, made.version) == ([before.id], before.generation + 1, 1)
     assert head(sdk, repo, "main") == made.id and sdk.branches.diff_branch(repo.id, "main").results == []
-    refused(400, sdk.commits.commit, repo.id, "main", models.CommitCreation(message="m"), says="commit: no changes")
-    refused(404, sdk.commits.commit, repo.id, "nope", models.CommitCreation(message="m"), says="not found")
+    refused(400, sdk.commits.commit, repo.id, "main", models.CommitCreation(message="m"), code="no_changes")
+    refused(404, sdk.commits.commit, repo.id, "nope", models.CommitCreation(message="m"), code="branch_not_found")
     empty = sdk.commits.commit(repo.id, "main", models.CommitCreation(message="", allow_empty=True))
     assert empty.meta_range_id == made.meta_range_id and empty.message == ""
 
@@ -222,8 +220,8 @@ def test_get_commit(sdk, repo, put):
     for expression in ("main", "main@", commit[:10]):
         assert sdk.commits.get_commit(repo.id, expression) == found
     assert sdk.commits.get_commit(repo.id, "main~1").id == found.parents[0]
-    refused(404, sdk.commits.get_commit, repo.id, NOBODY, says="commit not found")
-    refused(404, sdk.commits.get_commit, "no-such-repository", "main", says="repository not found")
+    refused(404, sdk.commits.get_commit, repo.id, NOBODY, code="ref_not_found")
+    refused(404, sdk.commits.get_commit, "no-such-repository", "main", code="repository_not_found")
     refused(400, sdk.commits.get_commit, repo.id, "main$")
 
 
@@ -240,7 +238,7 @@ def test_diff_refs(sdk, repo, dev, put):
     assert [(d.path, d.type) for d in tips] == [("added", "added"), ("both", "changed")]
     assert tips[1].right.checksum == sdk.objects.stat_object(repo.id, dev, "both").checksum
     assert [d.type for d in sdk.refs.diff_refs(repo.id, dev, "main", type="two_dot", prefix="a").results] == ["removed"]
-    refused(404, sdk.refs.diff_refs, repo.id, "main", "nope", says="not found")
+    refused(404, sdk.refs.diff_refs, repo.id, "main", "nope", code="ref_not_found")
     refused(400, sdk.refs.diff_refs, repo.id, "main$", dev)
 
 
@@ -249,7 +247,7 @@ def test_find_merge_base(sdk, repo, dev, put):
     ours, theirs = put("a"), put("b", branch=dev)
     found = sdk.refs.find_merge_base(repo.id, dev, "main")
     assert (found.base_commit_id, found.source_commit_id, found.destination_commit_id) == (base, theirs, ours)
-    refused(404, sdk.refs.find_merge_base, repo.id, "nope", "main", says="not found")
+    refused(404, sdk.refs.find_merge_base, repo.id, "nope", "main", code="ref_not_found")
 
 
 def test_log_commits(sdk, repo, put):
@@ -267,7 +265,7 @@ def test_log_commits(sdk, repo, put):
     assert ids(after=second, amount=1) == [first]
     assert ids(first_parent=True)[:3] == [third, second, first]
     assert ids(since=datetime.datetime(2100, 1, 1, tzinfo=datetime.UTC)) == []
-    refused(404, sdk.refs.log_commits, repo.id, "nope", says="not found")
+    refused(404, sdk.refs.log_commits, repo.id, "nope", code="ref_not_found")
 
 
 def test_merge_into_branch(sdk, repo, dev, put):
@@ -279,8 +277,8 @@ def test_merge_into_branch(sdk, repo, dev, put):
     assert (commit.message, commit.parents) == ("m", [destination, source])
     assert commit.metadata == {"k": "v", ".lakefs.merge.strategy": "default"}
     assert paths(sdk, repo, "main") == ["a"]
-    refused(400, sdk.refs.merge_into_branch, repo.id, dev, "main", says="no changes")
-    refused(404, sdk.refs.merge_into_branch, repo.id, "nope", "main", says="not found")
+    refused(400, sdk.refs.merge_into_branch, repo.id, dev, "main", code="no_changes")
+    refused(404, sdk.refs.merge_into_branch, repo.id, "nope", "main", code="ref_not_found")
     put("a", "one")
     put("a", "two", branch=dev)
     refused(409, sdk.refs.merge_into_branch, repo.id, dev, "main")

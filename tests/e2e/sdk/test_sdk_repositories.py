@@ -28,15 +28,15 @@ def test_create_repository(sdk, name):
     assert (made.id, made.default_branch, made.storage_namespace) == (name, "trunk", f"local://{name}")
     assert (made.storage_id, made.read_only) == ("", False)
     assert [c.message for c in sdk.refs.log_commits(name, "trunk").results] == ["Repository created"]
-    refused(409, sdk.repositories.create_repository, creation, says="error creating repository: not unique")
-    refused(400, sdk.repositories.create_repository, creation.copy(update={"name": f"{name}x"}), says="in use")
+    refused(409, sdk.repositories.create_repository, creation, code="already_exists")
+    refused(400, sdk.repositories.create_repository, creation.copy(update={"name": f"{name}x"}), code="namespace_in_use")
     refused(404, sdk.repositories.get_repository, f"{name}x")
 
 
 def test_get_repository(sdk, repo):
     found = sdk.repositories.get_repository(repo.id)
     assert found.id == repo.id and found.creation_date <= time.time() + 1
-    refused(404, sdk.repositories.get_repository, NOWHERE, says="repository not found")
+    refused(404, sdk.repositories.get_repository, NOWHERE, code="repository_not_found")
 
 
 def test_list_repositories(sdk, name):
@@ -54,13 +54,13 @@ def test_list_repositories_without_a_key(tarn):
     import sdk as clients
 
     nobody = clients.Sdk(tarn, username="AKIAJNOBODY000000000", password="wrong")
-    refused(401, nobody.repositories.list_repositories, says="error authenticating request")
+    refused(401, nobody.repositories.list_repositories, code="unknown_access_key")
 
 
 def test_delete_repository(sdk, repo):
     assert sdk.repositories.delete_repository(repo.id) is None
-    refused(404, sdk.repositories.get_repository, repo.id, says="repository not found")
-    refused(404, sdk.repositories.delete_repository, repo.id, says="repository not found")
+    refused(404, sdk.repositories.get_repository, repo.id, code="repository_not_found")
+    refused(404, sdk.repositories.delete_repository, repo.id, code="repository_not_found")
 
 
 def test_repository_metadata(sdk, repo):
@@ -71,7 +71,7 @@ def test_repository_metadata(sdk, repo):
     assert sdk.repositories.get_repository_metadata(repo.id) == {"a": "1", "b": "3"}
     sdk.internal.delete_repository_metadata(repo.id, models.RepositoryMetadataKeys(keys=["a", "unknown"]))
     assert sdk.repositories.get_repository_metadata(repo.id) == {"b": "3"}
-    refused(404, sdk.repositories.get_repository_metadata, NOWHERE, says="repository not found")
+    refused(404, sdk.repositories.get_repository_metadata, NOWHERE, code="repository_not_found")
     refused(404, update, NOWHERE, models.RepositoryMetadataSet(metadata={"a": "1"}))
     refused(404, sdk.internal.delete_repository_metadata, NOWHERE, models.RepositoryMetadataKeys(keys=["a"]))
 
@@ -85,14 +85,14 @@ def test_settings_of_a_fresh_repository(sdk, repo):
     assert sdk.internal.create_branch_protection_rule_preflight(repo.id) is None
     assert sdk.internal.set_garbage_collection_rules_preflight(repo.id) is None
     for get in (sdk.repositories.get_gc_rules, sdk.internal.internal_get_garbage_collection_rules):
-        refused(404, get, repo.id, says="not found")
+        refused(404, get, repo.id, code="not_found")
     for get in (
         sdk.repositories.get_branch_protection_rules,
         sdk.internal.internal_get_branch_protection_rules,
         sdk.internal.create_branch_protection_rule_preflight,
         sdk.internal.set_garbage_collection_rules_preflight,
     ):
-        refused(404, get, NOWHERE, says="repository not found")
+        refused(404, get, NOWHERE, code="repository_not_found")
 
 
 def test_set_branch_protection_rules(sdk, repo, upload):
@@ -101,12 +101,12 @@ def test_set_branch_protection_rules(sdk, repo, upload):
     assert update(repo.id, rules) is None
     answer = sdk.repositories.get_branch_protection_rules_with_http_info(repo.id)
     assert answer.data == rules and answer.headers["ETag"]
-    refused(403, upload, "a", says="cannot write to protected branch")
-    refused(412, update, repo.id, [], if_match="other", says="Precondition failed")
+    refused(403, upload, "a", code="protected_branch")
+    refused(412, update, repo.id, [], if_match="other", code="precondition_failed")
     update(repo.id, [], if_match=answer.headers["ETag"])
     assert sdk.repositories.get_branch_protection_rules(repo.id) == []
     upload("a")
-    refused(404, update, NOWHERE, rules, says="repository not found")
+    refused(404, update, NOWHERE, rules, code="repository_not_found")
 
 
 def test_internal_branch_protection_rules(sdk, repo, upload):
@@ -153,8 +153,8 @@ def test_an_outside_collector_is_told_to_delete_nothing(sdk, repo):
         sdk.internal.prepare_garbage_collection_commits_async,
         sdk.internal.prepare_garbage_collection_uncommitted,
     ):
-        refused(501, call, repo.id, says="another program cannot tell which objects are in use")
-    refused(501, sdk.internal.prepare_garbage_collection_commits_status, repo.id, "x", says="another program cannot tell")
+        refused(501, call, repo.id, code="unimplemented")
+    refused(501, sdk.internal.prepare_garbage_collection_commits_status, repo.id, "x", code="unimplemented")
 
 
 # Dump and restore
@@ -197,7 +197,7 @@ def test_dump_refs_and_restore_refs(sdk, dumped):
     restore = models.RefsRestore(**refs.dict())
     restored(sdk, dumped, f"{dumped.id[:50]}-copy", lambda name: sdk.internal.restore_refs(name, restore))
     refused(400, sdk.internal.restore_refs, dumped.id, restore)
-    refused(404, sdk.internal.dump_refs, NOWHERE, says="repository not found")
+    refused(404, sdk.internal.dump_refs, NOWHERE, code="repository_not_found")
 
 
 def test_dump_and_restore_as_tasks(sdk, dumped):
@@ -265,10 +265,10 @@ def test_import(sdk, tarn, repo, name):
     assert sdk.objects.get_object(repo.id, "main", "in/a") == b"hello"
     refused(409, sdk.import_.import_cancel, repo.id, "main", task)
     refused(404, sdk.import_.import_status, repo.id, "main", "unknown")
-    refused(404, sdk.import_.import_start, repo.id, "nope", creation, says="not found")
+    refused(404, sdk.import_.import_start, repo.id, "nope", creation, code="branch_not_found")
     inside = location.copy(update={"path": repo.properties.storage_namespace + "/"})
     refused(
-        400, sdk.import_.import_start, repo.id, "main", creation.copy(update={"paths": [inside]}), says="invalid import source"
+        400, sdk.import_.import_start, repo.id, "main", creation.copy(update={"paths": [inside]}), code="invalid_import_source"
     )
 
 
@@ -338,13 +338,13 @@ hooks: [{{id: ask, type: webhook, properties: {{url: "{webhook.url}"}}}}]
 def test_list_repository_runs(sdk, repo):
     assert sdk.actions.list_repository_runs(repo.id).results == []
     refused(400, sdk.actions.list_repository_runs, repo.id, branch="main", commit="x")
-    refused(404, sdk.actions.list_repository_runs, NOWHERE, says="repository not found")
+    refused(404, sdk.actions.list_repository_runs, NOWHERE, code="repository_not_found")
 
 
 def test_an_unknown_run_is_not_found(sdk, repo):
     for call in (sdk.actions.get_run, sdk.actions.list_run_hooks):
-        refused(404, call, repo.id, "unknown", says="not found")
-    refused(404, sdk.actions.get_run_hook_output, repo.id, "unknown", "unknown", says="not found")
+        refused(404, call, repo.id, "unknown", code="run_not_found")
+    refused(404, sdk.actions.get_run_hook_output, repo.id, "unknown", "unknown", code="run_not_found")
 
 
 def test_get_run(sdk, repo, run_id):
@@ -414,7 +414,7 @@ def test_list_pull_requests(repo, dev, pulls):
     pulls.update_pull_request(repo.id, first, models.PullRequestBasic(status="closed"))
     assert [p.id for p in pulls.list_pull_requests(repo.id).results] == [second, first]
     assert [p.id for p in pulls.list_pull_requests(repo.id, status="open").results] == [second]
-    refused(404, pulls.list_pull_requests, NOWHERE, says="repository not found")
+    refused(404, pulls.list_pull_requests, NOWHERE, code="repository_not_found")
 
 
 def test_update_pull_request(repo, dev, pulls):

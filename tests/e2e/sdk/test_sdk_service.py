@@ -25,7 +25,7 @@ def test_get_config(sdk, nobody):
     assert sdk.internal.get_lake_fs_version() == config.version_config
     assert sdk.internal.get_storage_config() == config.storage_config
     for call in (nobody.config.get_config, nobody.internal.get_lake_fs_version, nobody.internal.get_storage_config):
-        refused(401, call, says="error authenticating request")
+        refused(401, call, code="wrong_secret_key")
 
 
 def test_get_garbage_collection_config(sdk, nobody):
@@ -36,7 +36,7 @@ def test_get_garbage_collection_config(sdk, nobody):
 def test_setup_of_a_server_that_has_its_administrator(sdk):
     state = sdk.internal.get_setup_state()
     assert (state.state, state.comm_prefs_missing) == ("initialized", False)
-    refused(409, sdk.internal.setup, models.Setup(username="second"), says="already initialized")
+    refused(409, sdk.internal.setup, models.Setup(username="second"), code="already_initialized")
 
 
 def test_setup(scratch_dir):
@@ -46,7 +46,7 @@ def test_setup(scratch_dir):
         assert internal.get_setup_state().state == "not_initialized"
         preferences = models.CommPrefsInput(email="ann@example.org", featureUpdates=False, securityUpdates=False)
         refused(412, internal.setup_comm_prefs, preferences)
-        refused(401, internal.setup, models.Setup(username="root"), says="setup token")
+        refused(401, internal.setup, models.Setup(username="root"), code="setup_token_needed")
         token = (server.data_dir / "setup-token").read_text().strip()
         internal.api_client.set_default_header("Authorization", f"Bearer {token}")
         refused(400, internal.setup, models.Setup(username=""))
@@ -80,6 +80,6 @@ def test_ranges_and_metaranges_are_files_of_the_store(sdk, repo):
     assert metarange.location != located.location
     for kind in ("meta_range", "range"):
         assert len(sdk.internal.get_metadata_object(repo.id, commit.meta_range_id, kind)) > 500
-    refused(404, sdk.metadata.get_meta_range, repo.id, "x", says="not found")
-    refused(404, sdk.metadata.get_range, repo.id, "x", says="not found")
-    refused(404, sdk.internal.get_metadata_object, repo.id, "x", "range", says="not found")
+    refused(404, sdk.metadata.get_meta_range, repo.id, "x", code="metarange_not_found")
+    refused(404, sdk.metadata.get_range, repo.id, "x", code="range_not_found")
+    refused(404, sdk.internal.get_metadata_object, repo.id, "x", "range", code="range_not_found")

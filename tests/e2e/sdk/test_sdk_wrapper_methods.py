@@ -89,7 +89,7 @@ def test_repository(client, repo, nowhere, name):
     assert (repo.id, nowhere.id) == (name, NOWHERE)
     assert repo.properties.id == name and repo.metadata == {}
     assert (repo.branch("b").id, repo.tag("t").id, repo.ref("r~1").id, repo.commit("c").id) == ("b", "t", "r~1", "c")
-    assert "repository not found" in not_found(lambda: nowhere.properties).body["message"]
+    assert not_found(lambda: nowhere.properties).body["code"] == "repository_not_found"
     not_found(lambda: nowhere.metadata)
     not_found(nowhere.delete)
     not_found(list, nowhere.branches())
