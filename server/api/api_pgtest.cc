@@ -2,6 +2,7 @@
 // serve.
 #include <gtest/gtest.h>
 
+#include "core/base/reasons.h"
 #include "core/base/str_cat.h"
 #include "server/api/api_fixture.h"
 #include "server/api/route.h"
@@ -9,10 +10,8 @@
 namespace tarn::api {
 namespace {
 
-constexpr std::string_view kUnauthenticated = "error authenticating request";
-
 TEST_F(ApiTest, NearlyAllOperationsNeedAnAccount) {
-  expect_message(send({.path = "/config", .signed_in = false}), 401, kUnauthenticated);
+  expect_reason(send({.path = "/config", .signed_in = false}), 401, "no_credentials");
   EXPECT_EQ(send({.path = "/healthcheck", .signed_in = false}).status, 204);
   EXPECT_EQ(send({.path = "/setup_lakefs", .signed_in = false}).status, 200);
 }
@@ -158,7 +157,7 @@ TEST_F(ApiTest, AcceptsJsonOnlyWithItsMediaType) {
 TEST_F(ApiTest, RefusesTwoAuthorizationHeaders) {
   Sent sent{.path = "/config"};
   sent.headers.add("authorization", basic(kKeyId, kSecret));
-  expect_message(send(std::move(sent)), 400, "header Authorization: is given twice");
+  expect_reason(send(std::move(sent)), 400, "invalid_argument");
   Sent open{.path = "/healthcheck"};
   open.headers.add("authorization", "Bearer x");
   EXPECT_EQ(send(std::move(open)).status, 400);
@@ -172,8 +171,8 @@ TEST_F(ApiTest, GivesATokenAndACookieAtLogin) {
   const std::string_view cookie = response.headers.get("Set-Cookie");
   EXPECT_TRUE(cookie.starts_with("internal_auth_session=")) << cookie;
   EXPECT_NE(cookie.find("; HttpOnly; SameSite=Lax"), std::string_view::npos) << cookie;
-  expect_message(post("/auth/login", R"({"access_key_id":"a","secret_access_key":"b"})"), 401,
-                 kUnauthenticated);
+  expect_reason(post("/auth/login", R"({"access_key_id":"a","secret_access_key":"b"})"), 401,
+                "unknown_access_key");
 }
 
 TEST_F(ApiTest, EveryAnswerHasRequestIdAndSecurityHeaders) {
@@ -187,14 +186,11 @@ TEST_F(ApiTest, EveryAnswerHasRequestIdAndSecurityHeaders) {
 }
 
 TEST_F(ApiTest, AnswersUnknownAndUnservedOperations) {
-  expect_message(get("/repositories/"), 404, "invalid API endpoint");
-  expect_message(send({.method = "OPTIONS", .path = "/repositories"}), 404, "invalid API endpoint");
-  expect_message(get("/oidc/callback"), 501, "Not Implemented");
-  expect_message(
-      post(here + "/gc/prepare_commits", "{}"), 501,
-      "Not Implemented: another program cannot tell which objects are in use, since "
-      "copies and moves share their bytes; the server collects garbage itself: POST gc/runs of "
-      "the repository, or `tarn gc run`");
+  expect_reason(get("/repositories/"), 404, reason::kUnknownEndpoint);
+  expect_reason(send({.method = "OPTIONS", .path = "/repositories"}), 404,
+                reason::kUnknownEndpoint);
+  expect_reason(get("/oidc/callback"), 501, "unimplemented");
+  expect_reason(post(here + "/gc/prepare_commits", "{}"), 501, "unimplemented");
 }
 
 TEST_F(ApiTest, RefusesABodyThatIsTooLarge) {
