@@ -162,6 +162,33 @@ TEST(Statistics, ALowerBoundDecidesAsItsPValue) {
   }
 }
 
+TEST(Statistics, TheBootstrapsPValueIsWhereItsLowerLimitIs) {
+  std::mt19937_64 random(3);
+  std::normal_distribution<double> noise(0, 1);
+  std::vector<double> first(400), second(400);
+  for (size_t i = 0; i < first.size(); ++i) {
+    first[i] = std::exp(noise(random));
+    second[i] = std::exp(noise(random)) - 0.2;
+  }
+  for (const double alpha : {0.01, 0.05, 0.2}) {
+    const double low = paired_bootstrap(first, second, 1 - 2 * alpha, 20'000, 7).interval.low;
+    const auto p = [&](double bound) {
+      return paired_bootstrap(first, second, 0.9, 20'000, 7, bound).p_greater;
+    };
+    EXPECT_NEAR(p(low), alpha, 0.002) << alpha;
+    EXPECT_LT(p(low - 0.05), alpha);
+    EXPECT_GT(p(low + 0.05), alpha);
+  }
+  EXPECT_GE(paired_bootstrap(first, second, 0.9, 100, 7, -1e9).p_greater, 1.0 / 101);
+}
+
+TEST(Statistics, McnemarOneSidedIsHalfOfBoth) {
+  EXPECT_DOUBLE_EQ(mcnemar_p_greater(9, 2), mcnemar_p(9, 2) / 2);
+  EXPECT_DOUBLE_EQ(mcnemar_p_greater(0, 5), 1);
+  EXPECT_DOUBLE_EQ(mcnemar_p_greater(1, 0), 0.5);
+  EXPECT_GT(mcnemar_p_greater(2, 9), 0.95);
+}
+
 TEST(Statistics, WrongArgumentsAreRefused) {
   const double nan = std::nan("");
   const std::vector<double> two = {1, 2};
@@ -195,6 +222,8 @@ TEST(Simulation, OfEqualModelsFewAreCalledDifferent) {
   int by_lower_bound = 0;
   int by_bootstrap = 0;
   int by_mcnemar = 0;
+  int better_by_bootstrap = 0;
+  int better_by_mcnemar = 0;
   for (uint64_t experiment = 0; experiment < 1000; ++experiment) {
     std::vector<double> first(5), second(5);
     for (double& value : first) value = seeds(random);
@@ -216,7 +245,12 @@ TEST(Simulation, OfEqualModelsFewAreCalledDifferent) {
     const Bootstrap paired = paired_bootstrap(one, other, 0.95, 2000, experiment);
     by_bootstrap += paired.interval.low > 0 || paired.interval.high < 0 ? 1 : 0;
     by_mcnemar += mcnemar_p(only_one, only_other) < 0.05 ? 1 : 0;
+    better_by_bootstrap += paired.p_greater < 0.05 ? 1 : 0;
+    better_by_mcnemar += mcnemar_p_greater(only_one, only_other) < 0.05 ? 1 : 0;
   }
+  EXPECT_LE(better_by_bootstrap, 60);
+  EXPECT_GE(better_by_bootstrap, 25);
+  EXPECT_LE(better_by_mcnemar, 60);
   EXPECT_LE(by_welch, 60);
   EXPECT_LE(by_lower_bound, 60);
   EXPECT_LE(by_bootstrap, 60);
@@ -225,7 +259,9 @@ TEST(Simulation, OfEqualModelsFewAreCalledDifferent) {
   EXPECT_GE(by_bootstrap, 25);
   RecordProperty("different", std::to_string(by_welch) + " " + std::to_string(by_lower_bound) +
                                   " " + std::to_string(by_bootstrap) + " " +
-                                  std::to_string(by_mcnemar));
+                                  std::to_string(by_mcnemar) + " " +
+                                  std::to_string(better_by_bootstrap) + " " +
+                                  std::to_string(better_by_mcnemar));
 }
 
 /// Some 20 candidates that are equal to the champion: without the correction most judgements would
