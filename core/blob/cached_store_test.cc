@@ -41,7 +41,7 @@ TEST_F(CachedStoreTest, FileOfReaderHoldsTheRange) {
   const std::string bytes = put_new("a", 900);
   read("a", 900);
   const auto reader = cached_->open_unchanging("a", recorded("a", 900), {300, 50});
-  const blob::Descriptor file(reader->duplicate_fd());
+  const Descriptor file(reader->duplicate_fd());
   char got[50];
   ASSERT_EQ(::pread(file.get(), got, sizeof(got), static_cast<off_t>(reader->file_offset())), 50);
   EXPECT_EQ(std::string_view(got, 50), bytes.substr(300, 50));

@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include "core/blob/descriptor.h"
+#include "core/base/descriptor.h"
 
 namespace tarn::blob {
 

@@ -6,8 +6,8 @@
 #include <string>
 #include <unordered_map>
 
+#include "core/base/descriptor.h"
 #include "core/base/mutex.h"
-#include "core/blob/descriptor.h"
 
 namespace tarn::blob {
 

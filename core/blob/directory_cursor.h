@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "core/blob/descriptor.h"
+#include "core/base/descriptor.h"
 
 namespace tarn::blob {
 

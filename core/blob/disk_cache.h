@@ -11,10 +11,10 @@
 #include <string_view>
 #include <unordered_map>
 
+#include "core/base/descriptor.h"
 #include "core/base/metrics.h"
 #include "core/base/mutex.h"
 #include "core/blob/blob_store.h"
-#include "core/blob/descriptor.h"
 
 namespace tarn::blob {
 

@@ -4,8 +4,8 @@
 #include <string>
 #include <string_view>
 
+#include "core/base/descriptor.h"
 #include "core/blob/blob_store.h"
-#include "core/blob/descriptor.h"
 
 namespace tarn::blob {
 

@@ -8,9 +8,9 @@
 #include <string_view>
 #include <vector>
 
+#include "core/base/descriptor.h"
 #include "core/base/mutex.h"
 #include "core/blob/blob_store.h"
-#include "core/blob/descriptor.h"
 #include "core/blob/directory_cache.h"
 #include "core/blob/directory_cursor.h"
 

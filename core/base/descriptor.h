@@ -5,7 +5,7 @@
 
 #include <unistd.h>
 
-namespace tarn::blob {
+namespace tarn {
 
 /// Closes its descriptor. -1 = none.
 class Descriptor {
@@ -33,4 +33,4 @@ class Descriptor {
   int fd_ = -1;
 };
 
-}  // namespace tarn::blob
+}  // namespace tarn
