@@ -87,6 +87,9 @@ constexpr std::pair<std::string_view, std::string_view> kExamples[] = {
      "tarn promote reject tarn://lake/06h0ncadkse1ld20ir70 -m \"labels are wrong\""},
     {"promote cancel", "tarn promote cancel tarn://lake/06h0ncadkse1ld20ir70"},
     {"promote rollback", "tarn promote rollback tarn://lake/@champion -m \"too slow in use\""},
+    {"evaluation try",
+     "tarn evaluation try --data ./holdout --candidate ./model --predict predict.py --score "
+     "score.py"},
     {"exp log",
      "tarn exp log --ref tarn://lake/$COMMIT --measured artifacts/=out/ --metric accuracy=0.94"},
     {"exp ls", "tarn exp ls tarn://lake"},

@@ -208,10 +208,11 @@ def build_command(programs, place, out, version, epoch):
     }.items():
         package.add(path, manual.output_of(programs / "tarn", "completion", shell))
     date = datetime.fromtimestamp(epoch, UTC).strftime("%Y-%m-%d")
+    package.add("usr/share/doc/tarn/examples/tarn-runner.service", HERE / "systemd" / "tarn-runner.service")
     for page, text in manual.pages_of_the_command(programs / "tarn", version, date).items():
         package.add_manual(page, text)
     package.add_documents()
-    package.build(out, f"Depends: {depends_of([package.root / 'usr/bin/tarn'])}\nSuggests: tarn-server\n")
+    package.build(out, f"Depends: {depends_of([package.root / 'usr/bin/tarn'])}\nSuggests: tarn-server, bubblewrap\n")
 
 
 def build_wheel(out, epoch):

@@ -6,7 +6,7 @@ BUILD_PACKAGES=(
   libcpp-httplib-dev libzstd-dev libxxhash-dev libyaml-cpp-dev libcli11-dev libspdlog-dev
   prometheus-cpp-dev liblua5.4-dev libre2-dev libcap-ng-dev librocksdb-dev
   libroaring-dev libutf8proc-dev libjemalloc-dev libgtest-dev libgmock-dev libbenchmark-dev clang-format
-  python3-venv
+  python3-venv bubblewrap
 )
 
 # Prints the needed packages that are not installed, one a line.

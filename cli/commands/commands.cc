@@ -48,6 +48,7 @@ void add_commands(CommandTree& tree) {
   add_policy_commands(tree);
   add_gate_commands(tree);
   add_promote_commands(tree);
+  add_evaluation_commands(tree);
   tree.section("Automation");
   add_actions_commands(tree);
   add_webhook_commands(tree);
