@@ -90,6 +90,7 @@ constexpr std::pair<std::string_view, std::string_view> kExamples[] = {
     {"evaluation try",
      "tarn evaluation try --data ./holdout --candidate ./model --predict predict.py --score "
      "score.py"},
+    {"runner", "tarn runner --label gpu --device /dev/nvidia0 --with /opt/venv"},
     {"exp log",
      "tarn exp log --ref tarn://lake/$COMMIT --measured artifacts/=out/ --metric accuracy=0.94"},
     {"exp ls", "tarn exp ls tarn://lake"},

@@ -49,6 +49,7 @@ void add_commands(CommandTree& tree) {
   add_gate_commands(tree);
   add_promote_commands(tree);
   add_evaluation_commands(tree);
+  add_runner_command(tree);
   tree.section("Automation");
   add_actions_commands(tree);
   add_webhook_commands(tree);

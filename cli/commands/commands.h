@@ -63,6 +63,7 @@ void add_policy_commands(CommandTree& tree);
 void add_gate_commands(CommandTree& tree);
 void add_exp_compare_command(CommandTree& tree);
 void add_evaluation_commands(CommandTree& tree);
+void add_runner_command(CommandTree& tree);
 void add_actions_commands(CommandTree& tree);
 void add_op_commands(CommandTree& tree);
 void add_jobs_commands(CommandTree& tree);
