@@ -15,21 +15,21 @@ def output_of(*command):
     return subprocess.run([str(word) for word in command], capture_output=True, text=True, check=True).stdout
 
 
-def linked_packages(programs):
-    """Debian packages of the shared libraries that the programs load."""
+def libraries_of(programs):
+    """Paths of the shared libraries that the programs load, each with its Debian package."""
     paths = set()
     for program in programs:
         paths |= set(re.findall(r"=> (/\S+)", output_of("ldd", program)))
-    names = set()
-    for path in paths:
+    found_in = {}
+    for path in sorted(paths):
         for place in (path, path.replace("/lib/", "/usr/lib/", 1), path.removeprefix("/usr")):
             found = subprocess.run(["dpkg-query", "-S", place], capture_output=True, text=True, check=False)
             if found.returncode == 0:
-                names |= {line.split(":")[0] for line in found.stdout.splitlines()}
+                found_in[path] = found.stdout.split(":")[0]
                 break
         else:
             raise SystemExit(f"no Debian package has {path}")
-    return names
+    return found_in
 
 
 def component(package, how):
@@ -71,9 +71,11 @@ def web_components(lock_file):
     return parts
 
 
-def bill(version, programs, epoch, lock_file, commit):
-    linked = linked_packages(programs)
+def bill(version, programs, epoch, lock_file, commit, shipped=()):
+    """`shipped` are Debian packages of which programs are in the same file."""
+    linked = set(libraries_of(programs).values())
     parts = [component(package, "linked") for package in sorted(linked)]
+    parts += [component(package, "shipped") for package in shipped]
     parts += [component(package, "compiled in") for package in sorted(set(COMPILED_IN) - linked)]
     parts += web_components(lock_file)
     files = [

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Makes Debian packages, the wheel, an SBOM and checksums from programs that were built.
+"""Makes Debian packages, two wheels, an SBOM and checksums from programs that were built.
 
 usage: packages.py [--programs DIR] [--out DIR] [--build N]
 """
@@ -18,6 +18,7 @@ from pathlib import Path
 
 import bill
 import manual
+import server_wheel
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent
@@ -257,6 +258,7 @@ def main():
         (out / f"tarn_{version}.cdx.json").write_text(
             bill.bill(version, stripped, epoch, ROOT / "web" / "package-lock.json", source.name())
         )
+        server_wheel.build(programs, Path(place), out, version, epoch, ROOT / "web" / "package-lock.json", source.name())
     build_wheel(out, epoch)
     source.check_unchanged()
     files = sorted(path for path in out.iterdir())

@@ -1,8 +1,8 @@
-# ./dev package: Debian packages, the wheel of the Python package, an SBOM; with --image an OCI image of them.
+# ./dev package: Debian packages, the wheels of the Python package and of a server, an SBOM; with --image an OCI image of them.
 source .ci/dev/build.sh
 source .ci/dev/python.sh
 
-PACKAGE_TOOLS=(dpkg-dev lintian xz-utils)
+PACKAGE_TOOLS=(dpkg-dev lintian patchelf xz-utils)
 IMAGE_TOOLS=(mmdebstrap umoci skopeo)
 # Of tests/packages. The last run the image and try the proxies of docs/proxy.md.
 PACKAGE_TEST_TOOLS=("${PACKAGE_TOOLS[@]}" "${IMAGE_TOOLS[@]}" iproute2 systemd runc nginx-light haproxy caddy openssl)
@@ -16,8 +16,8 @@ dev_package() {
         cat <<'TEXT'
 usage: ./dev package [--image]
 
-Builds, then writes to build/packages: tarn-server_VERSION_ARCH.deb, tarn_VERSION_ARCH.deb, the wheel of the Python
-package, an SBOM (CycloneDX) and SHA256SUMS. --image also makes an OCI image, build/packages/tarn-VERSION-image.tar.
+Builds, then writes to build/packages: tarn-server_VERSION_ARCH.deb, tarn_VERSION_ARCH.deb, the wheels of the
+Python package and of a server with PostgreSQL, an SBOM (CycloneDX) and SHA256SUMS. --image also makes an OCI image, build/packages/tarn-VERSION-image.tar.
 SOURCE_DATE_EPOCH is the time of the commit unless set.
 TEXT
         [[ $option == -h || $option == --help ]] && return
