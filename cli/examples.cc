@@ -87,6 +87,11 @@ constexpr std::pair<std::string_view, std::string_view> kExamples[] = {
      "tarn promote reject tarn://lake/06h0ncadkse1ld20ir70 -m \"labels are wrong\""},
     {"promote cancel", "tarn promote cancel tarn://lake/06h0ncadkse1ld20ir70"},
     {"promote rollback", "tarn promote rollback tarn://lake/@champion -m \"too slow in use\""},
+    {"evaluation examples",
+     "tarn evaluation examples tarn://lake/KEY accuracy -o csv > examples.csv"},
+    {"evaluation ls", "tarn evaluation ls tarn://lake"},
+    {"evaluation retry", "tarn evaluation retry tarn://lake/KEY"},
+    {"evaluation show", "tarn evaluation show tarn://lake/KEY"},
     {"evaluation try",
      "tarn evaluation try --data ./holdout --candidate ./model --predict predict.py --score "
      "score.py"},

@@ -1,9 +1,10 @@
-// tarn evaluation try
+// tarn evaluation try | ls | show | examples | retry
 #include <cmath>
 #include <filesystem>
 #include <fstream>
 #include <map>
 #include <set>
+#include <sstream>
 #include <string>
 
 #include <nlohmann/json.hpp>
@@ -17,6 +18,7 @@
 #include "cli/session.h"
 #include "cli/signals.h"
 #include "core/base/str_cat.h"
+#include "core/base/text.h"
 
 namespace tarn::cli {
 namespace {
@@ -158,10 +160,111 @@ void run_try(Session& session, const TryOptions& options) {
   print(session.out, means_of(end.result));
 }
 
+constexpr std::string_view kKeyHelp =
+    "tarn://repository/key, or a key in --repo, as tarn evaluation ls shows it";
+
+std::string evaluation_path(const Uri& uri, std::string_view verb = "") {
+  return str_cat(api_path({"repositories", uri.repository, "evaluations", uri.ref}), verb);
+}
+
+/// "0.982 (500 examples)".
+std::string value_text(const Json& metric) {
+  return str_cat(json_text(metric.value("value", Json())), " (", metric.value("examples", 0),
+                 " examples)");
+}
+
+/// The first value, or why there is none.
+std::string result_text(const Json& evaluation) {
+  if (evaluation.contains("code")) return evaluation.value("code", "");
+  const Json metrics = evaluation.value("metrics", Json::array());
+  return metrics.empty() ? "" : str_cat(metrics[0].value("name", ""), " ", value_text(metrics[0]));
+}
+
+void list_evaluations(Session& session, const InRepository& options) {
+  const Uri uri = session.repository(options.repository);
+  print_list(
+      session, {.path = api_path({"repositories", uri.repository, "evaluations"})},
+      "EvaluationList", {"key", "policy", "evaluation", "commit", "state", "result", "asked"},
+      [](const Json& item) -> Cells {
+        return {item.value("key", ""),     item.value("policy", ""), item.value("evaluation", ""),
+                item.value("commit", ""),  item.value("state", ""),  result_text(item),
+                item.value("asked_at", "")};
+      });
+}
+
+struct EvaluationTarget {
+  std::string key;
+  void declare(Command& command) { command.argument("KEY", key, std::string(kKeyHelp)); }
+};
+
+void show_evaluation(Session& session, const EvaluationTarget& options) {
+  Json evaluation = session.client.call({.path = evaluation_path(session.ref(options.key))});
+  std::vector<std::pair<std::string, std::string>> lines = {
+      {"evaluation", evaluation.value("evaluation", "")},
+      {"policy", evaluation.value("policy", "")},
+      {"commit", evaluation.value("commit", "")},
+      {"state", evaluation.value("state", "")},
+      {"charged to", joined(evaluation.value("asked_by", std::vector<std::string>{}), ", ")},
+      {"asked", evaluation.value("asked_at", "")}};
+  if (evaluation.contains("runner")) lines.emplace_back("runner", evaluation.value("runner", ""));
+  if (evaluation.contains("ended_at"))
+    lines.emplace_back("ended", evaluation.value("ended_at", ""));
+  for (const Json& metric : evaluation.value("metrics", Json::array())) {
+    lines.emplace_back(metric.value("name", ""), value_text(metric));
+  }
+  if (evaluation.contains("code")) {
+    lines.emplace_back("failed",
+                       str_cat(evaluation.value("phase", ""), ": ", evaluation.value("code", "")));
+  }
+  if (evaluation.contains("detail")) lines.emplace_back("printed", evaluation.value("detail", ""));
+  session.out.object("Evaluation", std::move(evaluation), lines);
+}
+
+struct ExamplesOf {
+  std::string key;
+  std::string metric;
+  void declare(Command& command) {
+    command.argument("KEY", key, std::string(kKeyHelp))
+        .argument("METRIC", metric, "the metric, without slice");
+  }
+};
+
+void show_examples(Session& session, const ExamplesOf& options) {
+  std::string lines;
+  const Request request{.path = evaluation_path(session.ref(options.key), "/examples"),
+                        .query = {{"metric", options.metric}}};
+  const Answer answer =
+      session.client.download(request, [&](std::string_view piece) { lines += piece; });
+  if (!answer.ok()) throw error_from(answer);
+  ListWriter rows = session.out.list("EvaluationExampleList", {"id", "value"});
+  std::istringstream in(lines);
+  for (std::string line; std::getline(in, line);) {
+    Json example = parse_json(line);
+    Cells cells{example.value("id", ""), json_text(example.value("value", Json()))};
+    rows.add(std::move(example), std::move(cells));
+  }
+  rows.finish();
+}
+
+void retry_evaluation(Session& session, const EvaluationTarget& options) {
+  const Uri uri = session.ref(options.key);
+  session.client.call(post_request(evaluation_path(uri, ":retry")));
+  session.out.remark(str_cat("evaluation ", uri.ref, " is queued again"));
+}
+
 }  // namespace
 
 void add_evaluation_commands(CommandTree& tree) {
   tree.group("evaluation", "Evaluations that a runner measures");
+  tree.add<InRepository>("evaluation ls", "List what judgements had measured, the newest first",
+                         list_evaluations);
+  tree.add<EvaluationTarget>("evaluation show", "Show one: values, or why it failed",
+                             show_evaluation);
+  tree.add<ExamplesOf>("evaluation examples",
+                       "Print the value of each example, for those who may read the data",
+                       show_examples);
+  tree.add<EvaluationTarget>("evaluation retry", "Have one that failed measured again",
+                             retry_evaluation);
   tree.add<TryOptions>("evaluation try",
                        "Run the programs of an evaluation on this machine, in the sandbox of a "
                        "runner, and print the means",

@@ -31,6 +31,8 @@ std::string winner_of(const Json& promotion) {
 }  // namespace
 
 std::string spread_text(const Json& value) {
+  const Json evaluation = value.value("evaluation", Json::object());
+  if (!evaluation.empty()) return str_cat(" (", evaluation.value("examples", 0), " examples)");
   const Json runs = value.value("runs", Json::object());
   if (runs.empty()) return "";
   const std::string n = str_cat(" (n=", runs.value("n", 0), ")");

@@ -153,6 +153,31 @@ Section statistics(const Json& evidence, const Json& winner) {
   return out;
 }
 
+/// On which data the values of evaluations were measured, and the keys of the measurements.
+Section evaluations(const Json& evidence, const Json& winner) {
+  Section out{.title = "Evaluations",
+              .columns = {"evaluation", "data", "programs", "key", "examples"}};
+  for (const Json& one : list(evidence.value("policy", Json::object()), "evaluations")) {
+    const std::string origin = str_cat("evaluation:", text(one, "name"));
+    Json measured = Json::object();
+    for (const Json& metric : list(winner, "metrics")) {
+      const Json found = metric.value("evaluation", Json::object());
+      // A slice has fewer examples than the whole.
+      if (text(metric, "origin") == origin &&
+          found.value("examples", 0) > measured.value("examples", 0)) {
+        measured = found;
+      }
+    }
+    const std::string predict = text(one, "predict");
+    out.rows.push_back({text(one, "name"),
+                        str_cat("tarn://", text(one, "repository"), "/", text(one, "commit"), "/",
+                                text(one, "folder")),
+                        str_cat(predict, predict.empty() ? "" : ", ", text(one, "score")),
+                        text(measured, "key"), text(measured, "examples")});
+  }
+  return out;
+}
+
 Section rules(const Json& winner) {
   Section out{.title = "Rules", .columns = {"rule", "outcome", "reason"}};
   for (const Json& rule : list(winner, "rules")) {
@@ -258,8 +283,9 @@ std::vector<Section> sections_of(const std::string& body) {
   const Json winner = found == nullptr ? Json::object() : *found;
   std::vector<Section> out = {summary(promotion, evidence)};
   for (Section section :
-       {values(evidence, winner), statistics(evidence, winner), rules(winner), candidates(evidence),
-        objects(winner), people(promotion, winner), tries(evidence, promotion), steps(promotion)}) {
+       {values(evidence, winner), statistics(evidence, winner), evaluations(evidence, winner),
+        rules(winner), candidates(evidence), objects(winner), people(promotion, winner),
+        tries(evidence, promotion), steps(promotion)}) {
     if (!section.rows.empty()) out.push_back(std::move(section));
   }
   out.push_back(

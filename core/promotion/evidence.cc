@@ -202,6 +202,19 @@ Json changes_json(const ChangesSince& since) {
   return out;
 }
 
+Json evaluations_json(const std::vector<EvaluationRules>& evaluations) {
+  Json out = Json::array();
+  for (const EvaluationRules& rules : evaluations) {
+    out.push_back({{"name", rules.name},
+                   {"repository", rules.repository},
+                   {"commit", to_text(rules.spec.commit)},
+                   {"folder", rules.spec.folder},
+                   {"predict", rules.spec.predict},
+                   {"score", rules.spec.score}});
+  }
+  return out;
+}
+
 Json candidate_json(const RankedCandidate& judged) {
   const GateCandidate& candidate = judged.candidate;
   Json out;
@@ -325,6 +338,9 @@ std::string to_json(const Evidence& evidence) {
   if (evidence.ancestor) out["policy"]["ancestor"] = to_text(*evidence.ancestor);
   if (evidence.unchanged_since)
     out["policy"]["unchanged_since"] = to_text(*evidence.unchanged_since);
+  if (!evidence.evaluations.empty()) {
+    out["policy"]["evaluations"] = evaluations_json(evidence.evaluations);
+  }
   if (evidence.one_off) {
     out["policy"]["one_off"] = true;
     if (evidence.champion_facts != nullptr) {

@@ -43,7 +43,8 @@ struct Evidence {
   int64_t policy_version = 0;
   std::optional<CommitId> ancestor{};         ///< the commit of `require_ancestor`
   std::optional<CommitId> unchanged_since{};  ///< the commit of `unchanged_since.ref`
-  bool one_off = false;                       ///< the policy is that of the request's metrics
+  std::vector<EvaluationRules> evaluations{};
+  bool one_off = false;  ///< the policy is that of the request's metrics
   BranchName destination;
   CommitId destination_head;
   std::string alias;

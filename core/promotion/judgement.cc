@@ -427,6 +427,7 @@ Judgement judge_once(branch::Engine& engine, const Repository& repository,
   evidence.policy_version = out.version.version;
   evidence.ancestor = out.version.body->ancestor;
   evidence.unchanged_since = out.version.body->unchanged_since;
+  evidence.evaluations = out.policy.evaluations;
   evidence.one_off = !request.metrics.empty();
   evidence.destination = out.destination.name;
   evidence.destination_head = out.destination.head;

@@ -257,11 +257,10 @@ TEST(Simulation, OfEqualModelsFewAreCalledDifferent) {
   EXPECT_LE(by_mcnemar, 60);
   EXPECT_GE(by_welch, 25);
   EXPECT_GE(by_bootstrap, 25);
-  RecordProperty("different", std::to_string(by_welch) + " " + std::to_string(by_lower_bound) +
-                                  " " + std::to_string(by_bootstrap) + " " +
-                                  std::to_string(by_mcnemar) + " " +
-                                  std::to_string(better_by_bootstrap) + " " +
-                                  std::to_string(better_by_mcnemar));
+  RecordProperty("different",
+                 std::to_string(by_welch) + " " + std::to_string(by_lower_bound) + " " +
+                     std::to_string(by_bootstrap) + " " + std::to_string(by_mcnemar) + " " +
+                     std::to_string(better_by_bootstrap) + " " + std::to_string(better_by_mcnemar));
 }
 
 /// Some 20 candidates that are equal to the champion: without the correction most judgements would
