@@ -91,7 +91,7 @@ def main(shown):
         return 0
     broken, left, used = [], 0, set()
     for name, literals in sorted(found.items()):
-        entry = next((each for each in allowed if name == each or each.endswith("/") and name.startswith(each)), None)
+        entry = next((each for each in allowed if name == each or (each.endswith("/") and name.startswith(each))), None)
         used.add(entry)
         most = allowed.get(entry, 0)
         if most is None:

@@ -7,6 +7,7 @@
 #include <memory>
 #include <utility>
 
+#include "core/auth/permission_check.h"
 #include "core/auth/resource.h"
 #include "core/base/cancellation.h"
 #include "core/base/encoding.h"
@@ -55,17 +56,20 @@ Held held_of(const Context& context, const Call& call) {
   return out;
 }
 
+/// The name that the resources of the data begin with. Throws not_found: its repository is gone.
+std::string data_arn(const Context& context, const evaluation::Evaluation& evaluation) {
+  return auth::object_arn(
+      evaluation::name_of_repository(context.engine, evaluation.spec.data).str(),
+      to_text(evaluation.spec.commit), evaluation.spec.folder);
+}
+
 /// Whether the caller may read the data, and so what single examples and programs say.
 bool may_read_data(const Context& context, const Call& call,
                    const evaluation::Evaluation& evaluation) {
   try {
-    const RepositoryName data =
-        evaluation::name_of_repository(context.engine, evaluation.spec.data);
     return call.caller.permissions->decide_below(
-               auth::Action::kReadObject,
-               auth::object_arn(data.str(), to_text(evaluation.spec.commit),
-                                evaluation.spec.folder),
-               call.request.peer) == auth::Permissions::Decision::kAllowed;
+               auth::Action::kReadObject, data_arn(context, evaluation), call.request.peer) ==
+           auth::Permissions::Decision::kAllowed;
   } catch (const Error& error) {
     if (error.code() != ErrorCode::kNotFound) throw;
     return false;
@@ -190,10 +194,8 @@ http::Response get_evaluation(const Context& context, Call& call) {
 
 http::Response get_evaluation_examples(const Context& context, Call& call) {
   const evaluation::Evaluation found = evaluation_of(context, call);
-  if (!may_read_data(context, call, found)) {
-    throw Error(ErrorCode::kPermissionDenied,
-                "examples: are for those who may read the data of the evaluation");
-  }
+  auth::require_permission_below(call.caller, auth::Action::kReadObject, data_arn(context, found),
+                                 call.request.peer);
   http::Response response;
   response.headers.add("Content-Type", "application/x-ndjson");
   response.headers.add("Cache-Control", "no-store");
