@@ -181,7 +181,7 @@ def depends_of(programs):
     return re.search(r"shlibs:Depends=(.*)", found).group(1)
 
 
-def build_server(programs, place, out, version, epoch):
+def build_server(programs, place, out, version, epoch, downloads):
     package = Package("tarn-server", place, version, epoch)
     for name in ("tarnd", "tarn-lua"):  # side by side: tarnd starts the other
         package.add_program(f"usr/lib/tarn/{name}", programs / name)
@@ -190,6 +190,8 @@ def build_server(programs, place, out, version, epoch):
     package.add("etc/tarn/tarnd.yaml", HERE / "debian" / "tarnd.yaml")
     for unit in ("tarnd.service", "tarnd.socket"):
         package.add(f"lib/systemd/system/{unit}", HERE / "systemd" / unit)
+    for path in downloads:
+        package.add(f"usr/share/tarn/downloads/{path.name}", path)
     package.add("usr/share/doc/tarn-server/examples/tarnd.yaml", ROOT / "server" / "tarn.sample.yaml")
     date = datetime.fromtimestamp(epoch, UTC).strftime("%Y-%m-%d")
     for page, text in manual.pages_of_the_server(programs / "tarnd", version, date).items():
@@ -249,8 +251,10 @@ def main():
     shutil.rmtree(out, ignore_errors=True)
     out.mkdir(parents=True)
     with tempfile.TemporaryDirectory(prefix="tarn-packages-") as place:
-        build_server(programs, Path(place), out, version, epoch)
         build_command(programs, Path(place), out, version, epoch)
+        build_wheel(out, epoch)
+        downloads = sorted(out.iterdir())  # each server hands them out
+        build_server(programs, Path(place), out, version, epoch, downloads)
         stripped = [
             Path(place) / path
             for path in ("tarn-server/usr/lib/tarn/tarnd", "tarn-server/usr/lib/tarn/tarn-lua", "tarn/usr/bin/tarn")
@@ -258,8 +262,8 @@ def main():
         (out / f"tarn_{version}.cdx.json").write_text(
             bill.bill(version, stripped, epoch, ROOT / "web" / "package-lock.json", source.name())
         )
-        server_wheel.build(programs, Path(place), out, version, epoch, ROOT / "web" / "package-lock.json", source.name())
-    build_wheel(out, epoch)
+        lock_file = ROOT / "web" / "package-lock.json"
+        server_wheel.build(programs, Path(place), out, version, epoch, lock_file, source.name(), downloads)
     source.check_unchanged()
     files = sorted(path for path in out.iterdir())
     (out / "SHA256SUMS").write_text("".join(f"{hashlib.sha256(path.read_bytes()).hexdigest()}  {path.name}\n" for path in files))

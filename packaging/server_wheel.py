@@ -111,12 +111,14 @@ def write(out, root, epoch):
             archive.writestr(entry, path.read_bytes())
 
 
-def build(programs, place_, out, version, epoch, lock_file, commit):
+def build(programs, place_, out, version, epoch, lock_file, commit, downloads):
     version = version.replace("~dev", ".dev")
     root = place_ / "tarn-server-wheel"
     package = root / "tarn_server"
     files, sources, owners = lay_out(programs, package)
     shutil.copyfile(HERE / "wheel" / "__init__.py", package / "__init__.py")
+    for path in downloads:
+        place(path, package / "share" / "tarn" / "downloads" / path.name)
     contents = [f"{path.relative_to(package)} {sha256(path).hex()}" for path in sorted(package.rglob("*")) if path.is_file()]
     (package / "digest").write_text(hashlib.sha256("\n".join(contents).encode()).hexdigest()[:16] + "\n")
     tag = "py3-none-manylinux_{}_{}_{}".format(*glibc_of(files), platform.machine())

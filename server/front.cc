@@ -14,6 +14,7 @@
 #include "server/api/errors.h"
 #include "server/api/origin.h"
 #include "server/api/response.h"
+#include "server/downloads.h"
 #include "server/openapi.h"
 #include "server/web_page.h"
 
@@ -113,6 +114,7 @@ http::Response ServicePages::answer(const http::Request& request) const {
       return response;
     }
     if (has_page) {
+      if (auto file = Downloads::installed().answer(request)) return *std::move(file);
       if (auto page = web_page(embedded_web_bundle(), request)) return *std::move(page);
     }
   }

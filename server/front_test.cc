@@ -161,7 +161,7 @@ TEST(ServicePages, MetricsCanHaveASeparateAddress) {
     EXPECT_EQ(status(ServicePages::Serves::kNoMetrics, path), 404);
     EXPECT_EQ(status(ServicePages::Serves::kMetricsAlone, path), 200);
   }
-  for (const char* path : {"/", "/logout"}) {
+  for (const char* path : {"/", "/logout", "/downloads/"}) {
     EXPECT_NE(status(ServicePages::Serves::kNoMetrics, path), 404);
     EXPECT_EQ(status(ServicePages::Serves::kMetricsAlone, path), 404);
   }

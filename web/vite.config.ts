@@ -34,7 +34,7 @@ export default defineConfig({
     strictPort: false,
     // The browser sees one origin, so the session cookie and the check of the origin work as in production.
     proxy: Object.fromEntries(
-      ['/api', '/_health', '/_ready', '/metrics', '/openapi.json', '/logout', '/_blocks'].map((path) => [
+      ['/api', '/_health', '/_ready', '/metrics', '/openapi.json', '/logout', '/_blocks', '/downloads'].map((path) => [
         path,
         { target: server, changeOrigin: false },
       ]),

@@ -56,6 +56,13 @@ eval "$(grep '^ *export' log)"
 tarn repo create tarn://first
 echo hello | tarn fs upload - tarn://first/main/a.txt
 tarn fs cat tarn://first/main/a.txt
+python3 - <<'PY'
+import re, urllib.request
+for name in re.findall('href="(.*?)"', urllib.request.urlopen("http://127.0.0.1:8000/downloads/").read().decode()):
+    print("offers", name)
+PY
+venv/bin/pip install --quiet --no-index --no-deps http://127.0.0.1:8000/downloads/tarn_data-VERSION-py3-none-any.whl
+venv/bin/pip freeze --all | grep tarn-data
 awk '$4 == "0A" {print "listens", $2}' /proc/net/tcp /proc/net/tcp6
 kill $!
 wait $! || true
@@ -96,7 +103,7 @@ def inside(root, *command):
 
 
 def used_by(system, user):
-    (system / "tmp" / f"{user}.sh").write_text(SCRIPT)
+    (system / "tmp" / f"{user}.sh").write_text(SCRIPT.replace("VERSION", (ROOT / "VERSION").read_text().strip()))
     words = ["su", "-", user, "-c", f"sh /tmp/{user}.sh"] if user != "root" else ["sh", "/tmp/root.sh"]
     return inside(system, *words).stdout
 
@@ -107,6 +114,11 @@ def test_a_newcomer_has_a_server_and_its_page(system, user, data):
     seconds, page = re.search(r"^seconds (\S+) (.*)", out, re.MULTILINE).groups()
     assert page == "html" and float(seconds) < FIRST_PAGE_SECONDS, out
     assert "\nhello\n" in out, out
+    version = (ROOT / "VERSION").read_text().strip()
+    assert {f"tarn_data-{version}-py3-none-any.whl", f"tarn_{version}~dev1_amd64.deb"} == set(
+        re.findall(r"^offers (.*)", out, re.MULTILINE)
+    )
+    assert "\ntarn-data @ http" in out, out
     assert re.findall(r"^listens (.*)", out, re.MULTILINE) == ["0100007F:1F40"], "127.0.0.1:8000 and nothing else"
     assert (system / data.lstrip("/") / "pg" / "15" / "PG_VERSION").exists()
     print(f"{user}: first page after {seconds} s")

@@ -4,7 +4,7 @@ import { useState } from 'react';
 import { accessChanged } from '@/access/access_queries';
 import { answer, api, type Schemas } from '@/api/client';
 import { useMay } from '@/api/permissions';
-import { useUser } from '@/api/session';
+import { configQuery, useUser } from '@/api/session';
 import { recent } from '@/app/recent';
 import { Code } from '@/preview/code';
 import { Button } from '@/ui/button';
@@ -34,6 +34,7 @@ export function ConnectPage() {
   });
   const [key, setKey] = useState<Schemas['CredentialsWithSecret'] | null>(null);
   const guide = guideOf(search.client);
+  const version = useQuery(configQuery).data?.version_config?.tarn_version ?? 'VERSION';
   return (
     <div className="page">
       <h1>Connect</h1>
@@ -53,6 +54,7 @@ export function ConnectPage() {
             endpoint: window.location.origin,
             repository: repository ?? 'my-repository',
             branch,
+            version,
             ...(key ? { accessKey: key.access_key_id, secretKey: key.secret_access_key } : noKey),
           };
           return (
@@ -204,7 +206,13 @@ function Lines({ guide, place, hasKey }: { guide: Guide; place: Place; hasKey: b
         <h2 className="grow">{guide.label}</h2>
         {isOneProgram && <CopyButton text={`${all}\n`} label="Copy all" />}
       </div>
-      {guide.install !== undefined && <Lined title="Install" language="bash" text={guide.install} />}
+      {guide.install !== undefined && (
+        <Lined
+          title="Install"
+          language="bash"
+          text={typeof guide.install === 'string' ? guide.install : guide.install(place)}
+        />
+      )}
       {steps.map((step) => (
         <Lined key={step.title} {...step} />
       ))}

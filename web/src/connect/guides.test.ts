@@ -6,6 +6,7 @@ const place: Place = {
   repository: 'digits',
   branch: "it's",
   accessKey: 'AK',
+  version: '1.2.3',
   secretKey: 's\'e"c$r',
 };
 const text = (id: string, at = place) =>
@@ -30,6 +31,12 @@ describe('guides', () => {
     expect(text('boto3')).toContain(`AWS_SECRET_ACCESS_KEY="s'e\\"c$r"`);
     expect(text('duckdb')).toContain(`SECRET 's''e"c$r'`);
     expect(text('duckdb')).toContain(`FROM 's3://digits/it''s/hello.parquet'`);
+  });
+  it('install the Python package that the server hands out', () => {
+    const { install } = guideOf('tarn-python');
+    expect(typeof install === 'function' && install(place)).toBe(
+      "pip install 'tarn-data[frames,paths] @ https://tarn.example.com/downloads/tarn_data-1.2.3-py3-none-any.whl'",
+    );
   });
   it('use TLS as the server does', () => {
     expect(text('duckdb')).toContain('USE_SSL true');

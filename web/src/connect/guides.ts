@@ -9,6 +9,8 @@ export interface Place {
   branch: string;
   accessKey: string;
   secretKey: string;
+  /** Of the server; its packages have the same. */
+  version: string;
 }
 
 export interface Step {
@@ -23,7 +25,7 @@ export interface Guide {
   label: string;
   group: 'Tarn' | 'Python' | 'Machine learning' | 'Tables' | 'Commands' | 'Automation';
   /** Installs the client, in a shell. */
-  install?: string;
+  install?: string | ((place: Place) => string);
   steps: (place: Place) => Step[];
 }
 
@@ -99,7 +101,8 @@ tarn commit ${branch} -m 'Say hello'`,
     id: 'tarn-python',
     label: 'Python: runs',
     group: 'Tarn',
-    install: "pip install 'clients/python[frames,paths]'",
+    install: ({ endpoint, version }) =>
+      `pip install 'tarn-data[frames,paths] @ ${endpoint}/downloads/tarn_data-${version}-py3-none-any.whl'`,
     steps: (place) => [
       environment(tarnSettings(place)),
       {
