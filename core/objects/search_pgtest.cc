@@ -255,9 +255,8 @@ TEST_F(Search, LooksAheadOverSeveralNodes) {
     objects[path] = an_entry();
   }
   const Commit commit = import(objects);
-  const auto root = (*engine).nodes.load(commit.root.nid);
-  ASSERT_GE(root->level(), 2);
-  ASSERT_GE(root->count(), 3u);
+  // Two of them or more: where nodes end depends on the salt of the repository, which is random.
+  ASSERT_GE((*engine).nodes.load(commit.root.nid)->level(), 2);
   stage("main", {{"n/030000-b", std::nullopt}, {"n/990000-z", an_entry()}});
   engine.pool.lease()->run_script(
       "INSERT INTO staging_ranges (token, lo, hi, kind) SELECT token, 'n/031', 'n/052', 1 FROM "
