@@ -103,30 +103,24 @@ constexpr db::Query kSelectOldest{"runs_select_oldest", R"sql(
   FROM runs r WHERE )sql" TARN_RUN_FILTER R"sql(
   AND ($12 = '' OR r.run_id < $12) ORDER BY r.run_id DESC LIMIT $13)sql"};
 
-// The end of the previous page is read from that run, which never changes. $15 is the metric, $16
-// its sign.
+// The value by which runs are ordered, the best one lowest: $15 is the metric, $16 its sign.
+#define TARN_RUN_KEY                                                                            \
+  "$16::int * NULLIF(COALESCE("                                                                 \
+  "  (SELECT m.value FROM metrics m WHERE m.repo_id = r.repo_id AND m.source = r.run_id "       \
+  "     AND m.name = $15 AND m.split = '' AND m.origin = 0), "                                  \
+  "  (SELECT m.value FROM metrics m WHERE m.repo_id = r.repo_id AND m.commit_id = r.commit_id " \
+  "     AND m.name = $15 AND m.split = '' AND m.origin IN (1, 2) AND EXISTS ("                  \
+  "       SELECT 1 FROM extractions e WHERE e.repo_id = r.repo_id "                             \
+  "         AND e.commit_id = r.commit_id AND e.state = 'done' AND e.rules_hash = $14) "        \
+  "   ORDER BY m.origin, m.measured_ms DESC, m.source LIMIT 1)), 'NaN')"
+
+// The end of the previous page is read from that run, which never changes.
 constexpr db::Query kSelectByMetric{"runs_select_by_metric", R"sql(
   WITH keyed AS (
-    SELECT r.run_id AS id, $16::int * NULLIF(COALESCE(
-        (SELECT m.value FROM metrics m
-         WHERE m.repo_id = r.repo_id AND m.source = r.run_id AND m.name = $15 AND m.split = '' AND m.origin = 0),
-        (SELECT m.value FROM metrics m
-         WHERE m.repo_id = r.repo_id AND m.commit_id = r.commit_id AND m.name = $15 AND m.split = ''
-           AND m.origin IN (1, 2) AND EXISTS (
-             SELECT 1 FROM extractions e
-             WHERE e.repo_id = r.repo_id AND e.commit_id = r.commit_id AND e.state = 'done' AND e.rules_hash = $14)
-         ORDER BY m.origin, m.measured_ms DESC, m.source LIMIT 1)), 'NaN') AS key
+    SELECT r.run_id AS id, )sql" TARN_RUN_KEY R"sql( AS key
     FROM runs r WHERE )sql" TARN_RUN_FILTER R"sql(),
   last AS (
-    SELECT $16::int * NULLIF(COALESCE(
-        (SELECT m.value FROM metrics m
-         WHERE m.repo_id = r.repo_id AND m.source = r.run_id AND m.name = $15 AND m.split = '' AND m.origin = 0),
-        (SELECT m.value FROM metrics m
-         WHERE m.repo_id = r.repo_id AND m.commit_id = r.commit_id AND m.name = $15 AND m.split = ''
-           AND m.origin IN (1, 2) AND EXISTS (
-             SELECT 1 FROM extractions e
-             WHERE e.repo_id = r.repo_id AND e.commit_id = r.commit_id AND e.state = 'done' AND e.rules_hash = $14)
-         ORDER BY m.origin, m.measured_ms DESC, m.source LIMIT 1)), 'NaN') AS key
+    SELECT )sql" TARN_RUN_KEY R"sql( AS key
     FROM runs r WHERE r.repo_id = $1 AND r.run_id = $12),
   chosen AS (
     SELECT k.id, k.key FROM keyed k
