@@ -1,7 +1,9 @@
 #include "core/base/fault.h"
 
 #include <stdexcept>
+#include <string>
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "core/base/error.h"
@@ -15,6 +17,17 @@ TEST(Fault, ServerFailuresAreTheServers) {
   EXPECT_TRUE(is_server_fault(Error(ErrorCode::kDataLoss, "x")));
   EXPECT_TRUE(is_server_fault(Error(ErrorCode::kUnavailable, "connecting: refused")));
   EXPECT_TRUE(is_server_fault(Error(ErrorCode::kUnavailable, "in_doubt", "x")));
+}
+
+// The options of the compiler take it away, in groups of sources too.
+TEST(Fault, AFailedCheckDoesNotNameTheFolderOfTheCheckout) {
+  std::string message;
+  try {
+    TARN_CHECK(false);
+  } catch (const Error& error) {
+    message = error.message();
+  }
+  EXPECT_THAT(message, ::testing::HasSubstr(" core/base/fault_test.cc:"));
 }
 
 TEST(Fault, StoreFailuresAreTheServers) {
