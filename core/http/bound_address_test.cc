@@ -32,7 +32,8 @@ TEST(BoundAddress, IsRefusedWhereAServerListens) {
 }
 
 TEST(BoundAddress, TakesOverAListeningSocket) {
-  const Listener listener = listen_on("127.0.0.1", 0);
+  const Listener listener = bind_to("127.0.0.1", 0);
+  start_listening(listener.fd);
   const auto server =
       Server::start(BoundAddress::adopt(listener.fd), {.workers = 2}, testing::echo);
   EXPECT_EQ(server->port(), listener.port);

@@ -268,7 +268,10 @@ TEST(Client, SendsAgainWhenAKeptConnectionHasBeenClosed) {
 /// of the next one, then answers the rest on a new connection.
 class ResettingServer {
  public:
-  ResettingServer() : listener_(listen_on("127.0.0.1", 0)), thread_([this] { run(); }) {}
+  ResettingServer() : listener_(bind_to("127.0.0.1", 0)) {
+    start_listening(listener_.fd);
+    thread_ = std::thread([this] { run(); });
+  }
   ~ResettingServer() {
     thread_.join();
     ::close(listener_.fd);

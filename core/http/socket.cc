@@ -231,12 +231,6 @@ void start_listening(int fd) {
               str_cat("listening on port ", ports_of(fd).local, ": ", std::strerror(errno)));
 }
 
-Listener listen_on(const std::string& host, uint16_t port) {
-  const Listener bound = bind_to(host, port);
-  start_listening(bound.fd);
-  return bound;
-}
-
 Listener adopt_listener(int fd) {
   int listens = 0;
   socklen_t size = sizeof listens;

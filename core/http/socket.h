@@ -88,8 +88,6 @@ struct Listener {
 Listener bind_to(const std::string& host, uint16_t port);
 /// Throws unavailable, naming the port, for example if another socket began to listen there first.
 void start_listening(int fd);
-/// Both. Throws unavailable, naming the address.
-Listener listen_on(const std::string& host, uint16_t port);
 /// A TCP socket that another program opened and that listens already. Throws invalid_argument for
 /// any other descriptor, unavailable.
 Listener adopt_listener(int fd);
