@@ -11,7 +11,6 @@
 #endif
 #define TARN_GUARDED_BY(x) TARN_ATTRIBUTE(guarded_by(x))
 #define TARN_REQUIRES(x) TARN_ATTRIBUTE(requires_capability(x))
-#define TARN_EXCLUDES(x) TARN_ATTRIBUTE(locks_excluded(x))
 
 namespace tarn {
 

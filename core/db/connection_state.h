@@ -129,7 +129,6 @@ struct Connection::State {
 
  private:
   void send(const Statement& statement, std::span<const Param> params, const Statement* position);
-  void add_position(Statement& position);
   void end_pipeline(std::string_view doing, bool lasting, Result& result);
   Result next_answer(std::string_view doing, bool lasting);
 };

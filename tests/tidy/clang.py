@@ -25,7 +25,7 @@ from checked import Checked
 ROOT = Path(__file__).resolve().parents[2]
 COMMANDS = ROOT / "build" / "compile_commands.json"
 TIDY = ROOT / "build-tidy"
-ANNOTATIONS = ("MutexLock", "TARN_GUARDED_BY", "TARN_REQUIRES", "TARN_EXCLUDES")
+ANNOTATIONS = ("MutexLock", "TARN_GUARDED_BY", "TARN_REQUIRES")
 
 
 def members(path):
