@@ -315,7 +315,7 @@ Json wait_for_promotion(Session& session, PatientClient& client, const Uri& uri,
     told = state;
     if (client.interrupted()) end_interrupted(session, uri, cancel_on_interrupt);
     if (client.time_is_up()) {
-      const bool people = state_of(promotion) == "awaiting_approval";
+      const bool people = promotion.value("code", "") == kReasonApprovalNeeded;
       throw Error(ErrorCode::kUnavailable, people ? kReasonApprovalNeeded : kReasonTimeout,
                   str_cat("promotion ", uri.ref, ": is still ", state, "; ", how_to_wait_on(uri)));
     }

@@ -137,6 +137,7 @@ struct GateCandidate {
   std::vector<CheckResult> checks{};      ///< those of other commits do not count
   std::string review{};                   ///< what approvals consent to; "" in a dry run
   std::vector<GateApproval> approvals{};  ///< those of other reviews do not count
+  std::vector<TimeHold> holds{};          ///< of the moment of the judgement
   std::optional<GateRefusal> refusal{};
   /// An earlier rejection of this commit: its user, time and reason; "" = none.
   std::string rejection{};

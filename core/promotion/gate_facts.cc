@@ -290,6 +290,12 @@ std::vector<GateCandidate> gate_candidates(branch::Engine& engine, const Reposit
   const std::map<CommitId, std::string> rejections =
       PromotionStore(engine.pool, engine.clock).rejections(repository.id, commits);
   const std::vector<std::string> unheard = webhooks_not_there(engine, repository.id, policy);
+  const std::vector<TimeHold> holds =
+      time_holds(policy.freeze, policy.cooldown, engine.clock.now(),
+                 policy.cooldown.count() > 0
+                     ? PromotionStore(engine.pool, engine.clock)
+                           .last_promoted(repository.id, policy.destination, policy.name)
+                     : std::nullopt);
   // A virtual merge base has no references and must not be collected in the meantime.
   const meta::Writer::Operation operation(engine.writer);
   std::vector<GateCandidate> out;
@@ -299,6 +305,7 @@ std::vector<GateCandidate> gate_candidates(branch::Engine& engine, const Reposit
     made.ref = candidates[i].ref;
     made.branch = candidates[i].branch;
     made.facts = std::move(facts[i]);
+    made.holds = holds;
     made.facts.warnings.insert(made.facts.warnings.end(), unheard.begin(), unheard.end());
     if (candidates[i].hidden) {
       made.facts.warnings.push_back(

@@ -78,11 +78,7 @@ std::optional<size_t> refuse_outranked(const PromotionRequest& request,
                                        std::vector<RankedCandidate>& judged,
                                        std::optional<size_t> winner) {
   if (!winner || names(request, judged[*winner].candidate.ref)) return winner;
-  const std::vector<RuleResult>& rules = judged[*winner].verdict.rules;
-  const bool waits = std::any_of(rules.begin(), rules.end(), [](const RuleResult& rule) {
-    return rule.outcome == RuleOutcome::kPending && rule.rule != "approvals";
-  });
-  if (waits) return winner;
+  if (waits_for_checks(judged[*winner].verdict)) return winner;
   const std::string& rival = judged[*winner].candidate.ref;
   for (RankedCandidate& candidate : judged) {
     if (candidate.verdict.outcome == GateOutcome::kFailed ||

@@ -178,6 +178,13 @@ std::vector<std::string> warnings_of(GatePolicy policy) {
                             "an end; bound it with floor: {of_last: 10, max_drop: ...}"));
     }
   }
+  for (size_t i = 0; i < policy.freeze.size(); ++i) {
+    if (!policy.freeze[i].has_gaps()) continue;
+    out.push_back(str_cat("freeze[", i,
+                          "]: each of its days is a window of its own, and between "
+                          "them promotions are permitted; for one long window write from: \"fri "
+                          "16:00\" and to: \"mon 08:00\", without days"));
+  }
   for (const PolicyUser* user : policy.users()) {
     if (user->id != 0) continue;
     out.push_back(str_cat("user ", user->name,

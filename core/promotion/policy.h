@@ -15,6 +15,7 @@
 #include "core/metrics/metric.h"
 #include "core/model/commit.h"
 #include "core/model/names.h"
+#include "core/promotion/time_rules.h"
 
 namespace tarn::promotion {
 
@@ -252,6 +253,8 @@ struct GatePolicy {
   AttemptRules attempts{};
   ApprovalRules approvals{};
   AfterPromotion after{};
+  std::vector<FreezeWindow> freeze{};
+  std::chrono::milliseconds cooldown{};  ///< since the last promotion that stands; 0 = none
 
   bool permits(PromotionMethod method) const;
   /// Whether it needs facts that belong to one commit only.

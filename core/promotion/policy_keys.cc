@@ -7,7 +7,7 @@
 namespace tarn::promotion {
 namespace {
 
-constexpr std::array<PolicyKey, 90> kKeys{{
+constexpr std::array<PolicyKey, 97> kKeys{{
     {"name", "name", "", "The name of the policy; `tarn policy apply` takes it from here.",
      "dogs-champion"},
     {"destination", "branch", "",
@@ -234,6 +234,29 @@ constexpr std::array<PolicyKey, 90> kKeys{{
     {"after.losers.expire", "time", "",
      "Their branches expire after this time, if the promoter may delete them; at most 365 days.",
      "14d"},
+    {"freeze", "list of maps", "[]",
+     "Windows in which nothing is promoted: a promotion waits (`frozen`). Rollbacks are permitted.",
+     ""},
+    {"freeze[].days", "list of `mon` to `sun`", "every day",
+     "The days on which a daily window begins; each is a window of its own.", "[sat, sun]"},
+    {"freeze[].from", "time of day, time of week or moment", "",
+     "**Required** in its map. The begin: `\"16:00\"` on each day, `\"fri 16:00\"` each week, or "
+     "`\"2026-12-20T00:00:00Z\"` once.",
+     "\"fri 16:00\""},
+    {"freeze[].to", "as `from`", "",
+     "**Required** in its map. The end, exclusive; a time of day that is not after `from` is that "
+     "of "
+     "the next day.",
+     "\"mon 08:00\""},
+    {"freeze[].zone", "`UTC` or an offset", "UTC",
+     "How far the times of day or week are ahead of UTC. Names of zones are not known, so there is "
+     "no daylight saving time.",
+     "\"+01:00\""},
+    {"freeze[].reason", "text", "", "Why; the promotion that waits says it.", "holidays"},
+    {"cooldown", "time", "none",
+     "How long after the last promotion that was not rolled back the next one may be; at most 365 "
+     "days. Until then it waits (`cooling_down`).",
+     "24h"},
 }};
 
 constexpr std::string_view kHead =

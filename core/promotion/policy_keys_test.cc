@@ -39,6 +39,9 @@ std::string company_of(std::string_view path) {
   if (path == "metrics[].vs_champion.confidence" || path == "metrics[].vs_champion.test")
     return "lower_bound: 0";
   if (path.starts_with("metrics[].vs_champion.")) return "";
+  if (path == "freeze[].from") return "to: \"sat 08:00\"";
+  if (path == "freeze[].to") return "from: \"sat 08:00\"";
+  if (path.starts_with("freeze[]")) return "from: \"16:00\", to: \"08:00\"";
   if (path.starts_with("metrics[]")) return "name: m, goal: max";
   return "";
 }
@@ -74,7 +77,7 @@ std::string document_with(std::string_view map, const std::string& member) {
     inner = str_cat("{", rest, inner.substr(1));
   }
   const std::string key(map.substr(0, map.find_first_of("[.")));
-  if (key == "metrics" || key == "evaluations") inner = str_cat("[", inner, "]");
+  if (key == "metrics" || key == "evaluations" || key == "freeze") inner = str_cat("[", inner, "]");
   return str_cat("{", top, "destination: main, ", key, ": ", inner, "}");
 }
 
@@ -100,7 +103,7 @@ TEST(PolicyKeys, TheExampleOfEachIsAccepted) {
 TEST(PolicyKeys, OthersAreRefusedInEveryMap) {
   for (const std::string_view map :
        {"", "unchanged_since", "metrics[]", "metrics[].vs_champion", "metrics[].vs_champion.floor",
-        "objects", "checks", "approvals", "after", "after.losers"}) {
+        "objects", "checks", "approvals", "after", "after.losers", "freeze[]"}) {
     const std::string expected =
         str_cat("unknown key \"zzz\", expected some of: ", joined(policy_keys_below(map), ", "));
     EXPECT_NE(problem_of(document_with(map, "zzz: 1")).find(expected), std::string::npos)

@@ -20,6 +20,8 @@ namespace {
 
 constexpr std::string_view kReason = reason::kPolicyInvalid;
 constexpr std::string_view kUnchangedDefault = "_lakefs_actions/**";
+using std::chrono::milliseconds;
+
 constexpr std::chrono::hours kCheckTimeoutDefault{1};
 constexpr std::chrono::days kAttemptsPerDefault{7};
 
@@ -83,6 +85,15 @@ class PolicyReader {
     if (const YamlNode* node = find(members, "attempts")) read_attempts(*node);
     if (const YamlNode* node = find(members, "approvals")) read_approvals(*node);
     if (const YamlNode* node = find(members, "after")) read_after(*node);
+    if (const YamlNode* node = find(members, "freeze")) {
+      in_.read_list(*node, "freeze", policy_.freeze,
+                    [&](const YamlNode& item, const std::string& path) {
+                      return freeze_window_at(in_, item, path);
+                    });
+    }
+    if (const YamlNode* node = find(members, "cooldown")) {
+      policy_.cooldown = in_.time_at(*node, "cooldown", kPolicyTimeMax).value_or(milliseconds{});
+    }
     check_model_bytes(members);
     check_champion(members);
     check_evaluations(members);

@@ -62,18 +62,22 @@ std::string code_of(const Verdict& verdict) {
   return all_missing ? "metric_missing" : "gate_failed";
 }
 
-/// Whether a rule waits for approvals, or for anything else.
-bool waits_for(const Verdict& verdict, bool approvals) {
-  return std::any_of(verdict.rules.begin(), verdict.rules.end(), [&](const RuleResult& rule) {
-    return rule.outcome == RuleOutcome::kPending && (rule.code == "approval_required") == approvals;
-  });
+/// Why a promotion waits that waits for no check: for approvals, else for the first rule.
+std::string wait_code_of(const Verdict& verdict) {
+  std::string code;
+  for (const RuleResult& rule : verdict.rules) {
+    if (rule.outcome != RuleOutcome::kPending) continue;
+    if (rule.code == "approval_required") return rule.code;
+    if (code.empty()) code = rule.code;
+  }
+  return code;
 }
 
 /// How long the promotion waits for checks and evaluations that are pending; 0 = for ever.
 std::chrono::milliseconds patience_of(const GatePolicy& policy, const Verdict& verdict) {
   std::chrono::milliseconds out{0};
   for (const RuleResult& rule : verdict.rules) {
-    if (rule.outcome != RuleOutcome::kPending || rule.code == "approval_required") continue;
+    if (!waits_for_check(rule)) continue;
     if (rule.code != "evaluation_pending") {
       if (policy.checks.timeout.count() == 0) return policy.checks.timeout;
       out = std::max(out, policy.checks.timeout);
@@ -337,8 +341,12 @@ class PromotionRun {
   }
 
   bool wait_for_others(const Judgement& judgement, const RankedCandidate& winner) {
-    const bool checks = waits_for(winner.verdict, /*approvals=*/false);
+    const bool checks = waits_for_checks(winner.verdict);
     milliseconds delay = kPromotionRevisit;
+    for (const TimeHold& hold : winner.candidate.holds)
+      delay = std::min(delay, hold.until - engine_.clock.now());
+    // Servers' estimates of the database's clock differ by a few milliseconds.
+    delay = std::max<milliseconds>(delay, kPromotionLookPause);
     if (checks) {
       const milliseconds timeout = patience_of(judgement.policy, winner.verdict);
       const milliseconds waited = engine_.clock.now() - checks_wanted_since(judgement);
@@ -349,7 +357,7 @@ class PromotionRun {
       if (timeout.count() > 0) delay = std::min(delay, timeout - waited);
     }
     promotion_.state = checks ? PromotionState::kGatesRunning : PromotionState::kAwaitingApproval;
-    promotion_.code = checks ? "check_pending" : "approval_required";
+    promotion_.code = checks ? "check_pending" : wait_code_of(winner.verdict);
     promotion_.message = wants_of(winner.verdict);
     rows_.wait(leased_, owner_, delay);
     return kLeave;

@@ -3,6 +3,7 @@
 #include <functional>
 #include <thread>
 
+#include "core/base/str_cat.h"
 #include "core/branch/alias_store.h"
 #include "core/branch/aliases.h"
 #include "core/branch/hooks.h"
@@ -319,6 +320,21 @@ TEST_F(HeldPromotions, RightsThatAreTakenMeanwhileCountNoMore) {
   EXPECT_EQ(after_losing(branch::Right::kPromote), "failed promoter_lost_right");
   expect_nothing_moved(before);
   (*engine).rights = nullptr;
+}
+
+TEST_F(HeldPromotions, FreezeThatBeginsMeanwhileHolds) {
+  const Instant begin = (*engine).clock.now() + std::chrono::seconds{4};
+  apply_policy(str_cat(kPolicy, "freeze: [{from: '", to_rfc3339(begin), "', to: '",
+                       to_rfc3339(begin + std::chrono::hours{1}), "'}]\n"));
+  candidate("exp-1", "0.8");
+  const CommitId before = head("main");
+  meanwhile.once = [&] {
+    while ((*engine).clock.now() < begin)
+      std::this_thread::sleep_for(std::chrono::milliseconds{50});
+  };
+  EXPECT_EQ(outcome(promote({"exp-1"})), "awaiting_approval frozen");
+  EXPECT_EQ(meanwhile.runs, 1);
+  expect_nothing_moved(before);
 }
 
 TEST_F(HeldPromotions, TakenOverPromotionMovesNothing) {

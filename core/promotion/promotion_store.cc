@@ -83,6 +83,12 @@ constexpr db::Query kSelectLatest{"promotions_select_latest_into",
   FROM promotions WHERE repo_id = $1 AND destination = $2 AND result IS NOT NULL AND undone_by IS NULL
   ORDER BY updated_ms DESC, promotion_id LIMIT 1)sql"};
 
+// Index promotions_latest.
+constexpr db::Query kSelectLastPromoted{"promotions_select_last_promoted", R"sql(
+  SELECT updated_ms FROM promotions
+  WHERE repo_id = $1 AND destination = $2 AND policy = $3 AND result IS NOT NULL AND state = 'promoted' AND undoes IS NULL
+  ORDER BY updated_ms DESC LIMIT 1)sql"};
+
 // Index promotions_by_result.
 constexpr db::Query kSelectPromoted{"promotions_select_promoted",
                                     "SELECT " TARN_PROMOTION_COLUMNS("evidence") R"sql(
@@ -410,6 +416,16 @@ std::optional<Promotion> PromotionStore::latest_into(RepositoryId repository,
       kSelectLatest, {static_cast<int32_t>(repository), destination.str()}, db::Pool::Retry::kRead);
   if (rows.empty()) return std::nullopt;
   return promotion_from(rows, 0);
+}
+
+std::optional<Instant> PromotionStore::last_promoted(RepositoryId repository,
+                                                     const BranchName& destination,
+                                                     std::string_view policy) {
+  const db::Rows rows =
+      pool_.run(kSelectLastPromoted, {static_cast<int32_t>(repository), destination.str(), policy},
+                db::Pool::Retry::kRead);
+  if (rows.empty()) return std::nullopt;
+  return from_millis(rows.integer(0, 0));
 }
 
 std::vector<Promotion> PromotionStore::promoted(RepositoryId repository, std::string_view alias,

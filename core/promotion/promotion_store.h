@@ -57,6 +57,10 @@ class PromotionStore {
   /// The promotion or rollback that made a commit of the branch last.
   std::optional<Promotion> latest_into(RepositoryId repository, const BranchName& destination);
 
+  /// When the last promotion to the branch under the policy was made that was not rolled back.
+  std::optional<Instant> last_promoted(RepositoryId repository, const BranchName& destination,
+                                       std::string_view policy);
+
   /// The latest that made a commit the champion under this alias, rolled back or not; no rollbacks.
   /// By the place of their commits in the history, the latest first.
   /// `standing_only`: without those that were rolled back.

@@ -93,6 +93,7 @@ class RuleEvaluation {
     judge_objects();
     for (const std::string& name : policy_.checks.required) judge_check(name);
     judge_attempts();
+    for (const TimeHold& hold : candidate_.holds) pending(hold.rule, hold.code, hold.reason);
     judge_approvals();
     if (const auto& refusal = candidate_.refusal)
       fail(refusal->rule, refusal->code, refusal->reason);
@@ -537,6 +538,15 @@ std::string_view name_of(RuleOutcome outcome) {
 }
 std::string_view name_of(GateOutcome outcome) {
   return kGateOutcomes[static_cast<size_t>(outcome)];
+}
+
+bool waits_for_check(const RuleResult& rule) {
+  return rule.outcome == RuleOutcome::kPending &&
+         (rule.code.starts_with("check_") || rule.code == "evaluation_pending");
+}
+
+bool waits_for_checks(const Verdict& verdict) {
+  return std::any_of(verdict.rules.begin(), verdict.rules.end(), waits_for_check);
 }
 
 Verdict evaluate(const GatePolicy& policy, const GateCandidate& candidate,

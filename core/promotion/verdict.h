@@ -30,6 +30,10 @@ struct Verdict {
   std::vector<std::string> warnings;
 };
 
+/// Whether the rule waits for a check or an evaluation, and not for people or a moment.
+bool waits_for_check(const RuleResult& rule);
+bool waits_for_checks(const Verdict& verdict);  ///< one of its rules does
+
 /// `champion`: nullptr = there is none; comparisons with it are then skipped with a warning.
 /// `recent`: the last champions that stand, the newest first, for ChampionFloor.
 Verdict evaluate(const GatePolicy& policy, const GateCandidate& candidate,

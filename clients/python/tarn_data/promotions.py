@@ -69,7 +69,7 @@ class Promotion(PromotionRecord):
         while not self.ended:
             left = deadline - time.monotonic()
             if left <= 0:
-                kind = ApprovalRequired if self.state == "awaiting_approval" else Timeout
+                kind = ApprovalRequired if self.code == "approval_required" else Timeout
                 raise kind(
                     f"promotion {self.id}: is still {self.state}: {self.message}; it goes on: wait again with "
                     f"tarn.promotion(repo, {self.id!r}).wait()",
