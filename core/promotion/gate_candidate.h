@@ -39,7 +39,8 @@ struct GateApproval {
   std::string review{};  ///< the approved one; see review.h
   std::string reason{};
   Instant at{};
-  std::string void_reason{};  ///< why it never counts; "" = it may
+  std::string void_reason{};      ///< why it never counts; "" = it may
+  std::vector<int64_t> groups{};  ///< ids of the user's groups
 };
 
 /// A value that does not count, and why.

@@ -126,6 +126,8 @@ GatePolicyVersion draft_gate_policy(branch::Engine& engine, const Repository& re
   }
   std::vector<std::string> users;
   for (const PolicyUser* user : policy.users()) users.push_back(user->name);
+  std::vector<std::string> groups;
+  for (const GroupApprovals* group : policy.groups()) groups.push_back(group->name);
   return {.name = std::string(name),
           .version = 0,
           .body =
@@ -138,6 +140,7 @@ GatePolicyVersion draft_gate_policy(branch::Engine& engine, const Repository& re
                   .unchanged_since = pinned(engine, repository, name, "unchanged_since.ref",
                                             policy.unchanged_since.ref),
                   .users = GatePolicyStore(engine.pool).user_ids(users),
+                  .groups = GatePolicyStore(engine.pool).group_ids(groups),
                   .data = pinned_data(engine, name, policy)},
           .author = setting.author,
           .at = engine.clock.now()};
@@ -157,6 +160,7 @@ GatePolicySet set_gate_policy(branch::Engine& engine, const Repository& reposito
                                          .ancestor = draft.body->ancestor,
                                          .unchanged_since = draft.body->unchanged_since,
                                          .users = draft.body->users,
+                                         .groups = draft.body->groups,
                                          .data = draft.body->data,
                                          .author = draft.author,
                                          .at = draft.at,
@@ -241,6 +245,10 @@ GatePolicy policy_of(const GatePolicyVersion& version) {
     }
     for (const PolicyUser& runner : rules.runners) rules.spec.runners.push_back(runner.id);
     std::sort(rules.spec.runners.begin(), rules.spec.runners.end());
+  }
+  for (GroupApprovals* group : policy.groups()) {
+    const auto known = version.body->groups.find(group->name);
+    if (known != version.body->groups.end()) group->id = known->second;
   }
   return policy;
 }

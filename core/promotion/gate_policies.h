@@ -26,7 +26,7 @@ struct GatePolicySetting {
 };
 struct GatePolicySet {
   GatePolicyVersion version;
-  bool changed = true;    ///< else the policy held with this document and these users already
+  bool changed = true;    ///< else it held with this document, users and groups already
   bool proposed = false;  ///< nothing changed: the draft waits until another user asks for the same
   std::vector<std::string> warnings{};  ///< as warnings_of
 };

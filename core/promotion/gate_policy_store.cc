@@ -13,7 +13,7 @@ namespace {
 
 #define TARN_VERSION_COLUMNS                                                                \
   "v.name, v.version, v.destination, v.document, v.digest, v.author, v.at_ms, v.ancestor, " \
-  "v.unchanged_since, v.users, v.data"
+  "v.unchanged_since, v.users, v.groups, v.data"
 
 // First in its transaction: serialises changes of a repository's settings.
 constexpr db::Query kLockSettings{"gate_policies_lock_settings", R"sql(
@@ -89,15 +89,22 @@ constexpr db::Query kSelectRival{"gate_policies_select_rival", R"sql(
 
 constexpr db::Query kInsertVersion{"gate_policies_insert_version", R"sql(
   INSERT INTO gate_policy_versions (repo_id, name, version, destination, document, digest, author, at_ms, ancestor,
-                                    unchanged_since, users, data)
-  VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12))sql"};
+                                    unchanged_since, users, groups, data)
+  VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13))sql"};
 
 // Locks the commit against garbage collection until the version is there.
 constexpr db::Query kHoldData{"gate_policies_hold_data", R"sql(
   SELECT require_kept_commits($1, ARRAY[$2::bytea]))sql"};
 
+struct PrincipalColumn {
+  enum : int { kName, kId };
+};
+
 constexpr db::Query kSelectUsers{"gate_policies_select_users", R"sql(
-  SELECT name, user_id FROM users WHERE name = ANY ($1))sql"};
+  SELECT name, user_id AS id FROM users WHERE name = ANY ($1))sql"};
+
+constexpr db::Query kSelectGroups{"gate_policies_select_groups", R"sql(
+  SELECT name, group_id AS id FROM groups WHERE name = ANY ($1))sql"};
 
 constexpr db::Query kUpsert{"gate_policies_upsert_row", R"sql(
   INSERT INTO gate_policies (repo_id, name, version, destination, alias, confirms) VALUES ($1, $2, $3, $4, $5, $6)
@@ -108,6 +115,13 @@ constexpr db::Query kUpsert{"gate_policies_upsert_row", R"sql(
 constexpr db::Query kUpdateGates{"gate_policies_update_gates", R"sql(
   UPDATE branches SET gate = CASE WHEN name = $3 THEN $2 END
   WHERE repo_id = $1 AND (name = $3 OR gate = $2) AND gate IS DISTINCT FROM CASE WHEN name = $3 THEN $2 END)sql"};
+
+/// The inverse of pairs_of.
+std::map<std::string, int32_t> ids_from(const std::vector<std::string>& pairs) {
+  std::map<std::string, int32_t> out;
+  for (size_t i = 0; i + 1 < pairs.size(); i += 2) out.emplace(pairs[i], std::stoi(pairs[i + 1]));
+  return out;
+}
 
 GatePolicyVersion version_from(const db::Rows& rows, size_t row) {
   struct Column {
@@ -122,6 +136,7 @@ GatePolicyVersion version_from(const db::Rows& rows, size_t row) {
       kAncestor,
       kUnchangedSince,
       kUsers,
+      kGroups,
       kData
     };
   };
@@ -134,10 +149,8 @@ GatePolicyVersion version_from(const db::Rows& rows, size_t row) {
                 .digest = std::string(rows.bytes(row, Column::kDigest)),
                 .ancestor = meta::commit_or_none(rows, row, Column::kAncestor),
                 .unchanged_since = meta::commit_or_none(rows, row, Column::kUnchangedSince)};
-    const std::vector<std::string> users = rows.strings(row, Column::kUsers);
-    for (size_t i = 0; i + 1 < users.size(); i += 2) {
-      out.body->users.emplace(users[i], std::stoi(users[i + 1]));
-    }
+    out.body->users = ids_from(rows.strings(row, Column::kUsers));
+    out.body->groups = ids_from(rows.strings(row, Column::kGroups));
     const std::vector<std::string> data = rows.strings(row, Column::kData);
     for (size_t i = 0; i + 2 < data.size(); i += 3) {
       out.body->data.emplace(data[i], PinnedData{static_cast<RepositoryId>(std::stoi(data[i + 1])),
@@ -174,9 +187,9 @@ Last last_version(db::Connection& connection, int32_t repo, std::string_view nam
           rows.boolean(0, Column::kConfirms)};
 }
 
-std::vector<std::string> pairs_of(const std::map<std::string, int32_t>& users) {
+std::vector<std::string> pairs_of(const std::map<std::string, int32_t>& ids) {
   std::vector<std::string> out;
-  for (const auto& [name, id] : users) {
+  for (const auto& [name, id] : ids) {
     out.push_back(name);
     out.push_back(std::to_string(id));
   }
@@ -206,7 +219,10 @@ struct Change {
     for (const auto& commit : {setting->ancestor, setting->unchanged_since}) {
       text += commit ? to_text(*commit) : "-";
     }
-    for (const std::string& word : pairs_of(setting->users)) text += str_cat(word, "\n");
+    for (const auto* ids : {&setting->users, &setting->groups}) {
+      for (const std::string& word : pairs_of(*ids)) text += str_cat(word, "\n");
+      text += "\n";
+    }
     for (const std::string& word : triples_of(setting->data)) text += str_cat(word, "\n");
     return sha256(text);
   }
@@ -253,7 +269,8 @@ GatePolicyStore::Result GatePolicyStore::set(RepositoryId repository, const Sett
     }
     const auto present = only_version(connection.run(kSelectHolding, {repo, setting.name}));
     if (present && present->body->document == setting.document &&
-        present->body->users == setting.users && present->body->data == setting.data) {
+        present->body->users == setting.users && present->body->groups == setting.groups &&
+        present->body->data == setting.data) {
       connection.run(kDropProposal, {repo, setting.name});
       return {Outcome::kUnchanged, last.version};
     }
@@ -266,11 +283,12 @@ GatePolicyStore::Result GatePolicyStore::set(RepositoryId repository, const Sett
       if (kept.integer(0, 0) != 1) return {Outcome::kDataGone, last.version, evaluation};
     }
     const int64_t version = last.version + 1;
-    connection.run(kInsertVersion, {repo, setting.name, version, setting.destination.str(),
-                                    setting.document, db::Bytes{setting.digest}, setting.author,
-                                    to_millis(setting.at), meta::bytes_or_null(setting.ancestor),
-                                    meta::bytes_or_null(setting.unchanged_since),
-                                    pairs_of(setting.users), triples_of(setting.data)});
+    connection.run(
+        kInsertVersion,
+        {repo, setting.name, version, setting.destination.str(), setting.document,
+         db::Bytes{setting.digest}, setting.author, to_millis(setting.at),
+         meta::bytes_or_null(setting.ancestor), meta::bytes_or_null(setting.unchanged_since),
+         pairs_of(setting.users), pairs_of(setting.groups), triples_of(setting.data)});
     connection.run(
         kUpsert, {repo, setting.name, version, setting.destination.str(), alias, setting.confirms});
     connection.run(kUpdateGates, {repo, setting.name, setting.destination.str()});
@@ -300,9 +318,9 @@ GatePolicyStore::Result GatePolicyStore::remove(RepositoryId repository, std::st
       return {Outcome::kProposed, last.version};
     }
     const int64_t version = last.version + 1;
-    connection.run(kInsertVersion,
-                   {repo, name, version, none, none, no_bytes, author, to_millis(at), no_bytes,
-                    no_bytes, std::vector<std::string>(), std::vector<std::string>()});
+    connection.run(kInsertVersion, {repo, name, version, none, none, no_bytes, author,
+                                    to_millis(at), no_bytes, no_bytes, std::vector<std::string>(),
+                                    std::vector<std::string>(), std::vector<std::string>()});
     connection.run(kUpsert, {repo, name, version, none, none, false});
     connection.run(kUpdateGates, {repo, name, none});
     branch::AliasStore::clear_policy(connection, repository, name);
@@ -311,19 +329,30 @@ GatePolicyStore::Result GatePolicyStore::remove(RepositoryId repository, std::st
   });
 }
 
-std::map<std::string, int32_t> GatePolicyStore::user_ids(const std::vector<std::string>& names) {
-  struct Column {
-    enum : int { kName, kUserId };
-  };
+namespace {
+
+/// The ids that the query has for the names; 0 = it has none.
+std::map<std::string, int32_t> ids_of(db::Pool& pool, const db::Query& query,
+                                      const std::vector<std::string>& names) {
   std::map<std::string, int32_t> out;
   for (const std::string& name : names) out.emplace(name, 0);
   if (names.empty()) return out;
-  const db::Rows rows = pool_.run(kSelectUsers, {names}, db::Pool::Retry::kRead);
+  const db::Rows rows = pool.run(query, {names}, db::Pool::Retry::kRead);
   for (size_t row = 0; row < rows.size(); ++row) {
-    out[std::string(rows.text(row, Column::kName))] =
-        static_cast<int32_t>(rows.integer(row, Column::kUserId));
+    out[std::string(rows.text(row, PrincipalColumn::kName))] =
+        static_cast<int32_t>(rows.integer(row, PrincipalColumn::kId));
   }
   return out;
+}
+
+}  // namespace
+
+std::map<std::string, int32_t> GatePolicyStore::user_ids(const std::vector<std::string>& names) {
+  return ids_of(pool_, kSelectUsers, names);
+}
+
+std::map<std::string, int32_t> GatePolicyStore::group_ids(const std::vector<std::string>& names) {
+  return ids_of(pool_, kSelectGroups, names);
 }
 
 bool GatePolicyStore::hold(db::Connection& connection, RepositoryId repository,

@@ -37,6 +37,7 @@ struct GatePolicyVersion {
     std::optional<CommitId> unchanged_since{};
     /// The ids of the document's users at that time, by name; 0 = there was no such user.
     std::map<std::string, int32_t> users{};
+    std::map<std::string, int32_t> groups{};   ///< so those of its groups
     std::map<std::string, PinnedData> data{};  ///< by the name of the evaluation
   };
   std::optional<Body> body{};
@@ -67,6 +68,7 @@ class GatePolicyStore {
     std::optional<CommitId> ancestor{};
     std::optional<CommitId> unchanged_since{};
     std::map<std::string, int32_t> users{};
+    std::map<std::string, int32_t> groups{};
     std::map<std::string, PinnedData> data{};
     std::string author;
     Instant at{};
@@ -74,7 +76,7 @@ class GatePolicyStore {
   };
   enum class Outcome {
     kDone,
-    kUnchanged,  ///< it holds with this document and these users already
+    kUnchanged,  ///< it holds with this document, these users and groups already
     kProposed,   ///< it waits for a second user
     kRepositoryGone,
     kBranchGone,        ///< there is no such destination
@@ -99,6 +101,8 @@ class GatePolicyStore {
 
   /// The ids of users by name; 0 = there is no such user.
   std::map<std::string, int32_t> user_ids(const std::vector<std::string>& names);
+  /// So those of groups.
+  std::map<std::string, int32_t> group_ids(const std::vector<std::string>& names);
 
   /// Whether this version holds, and keeps holding until the caller's transaction ends.
   static bool hold(db::Connection& connection, RepositoryId repository, std::string_view name,

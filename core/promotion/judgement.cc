@@ -315,6 +315,7 @@ std::vector<GateApproval> votes_of(branch::Engine& engine, const Repository& rep
     vote.review = approval.review;
     vote.reason = approval.reason;
     vote.at = approval.at;
+    vote.groups = approval.groups;
     if (approval.user_gone) {
       vote.void_reason = str_cat("that of ", approval.user, " does not count: the user is gone");
     } else if (engine.rights && !engine.rights({.right = branch::Right::kApprovePromotion,

@@ -143,6 +143,12 @@ std::vector<PolicyUser*> GatePolicy::users() {
   return out;
 }
 
+std::vector<GroupApprovals*> GatePolicy::groups() {
+  std::vector<GroupApprovals*> out;
+  for (GroupApprovals& group : approvals.groups) out.push_back(&group);
+  return out;
+}
+
 bool is_policy_name(std::string_view text) {
   return !text.empty() && text.size() <= kPolicyNameBytesMax && is_word(text.front()) &&
          std::all_of(text.begin(), text.end(),
@@ -189,6 +195,12 @@ std::vector<std::string> warnings_of(GatePolicy policy) {
     if (user->id != 0) continue;
     out.push_back(str_cat("user ", user->name,
                           " does not exist, so no run counts as theirs; create the user, then "
+                          "apply the policy again"));
+  }
+  for (const GroupApprovals* group : policy.groups()) {
+    if (group->id != 0) continue;
+    out.push_back(str_cat("group ", group->name,
+                          " does not exist, so nobody approves for it; create the group, then "
                           "apply the policy again"));
   }
   return out;

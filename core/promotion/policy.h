@@ -186,8 +186,17 @@ struct AttemptRules {
   bool operator==(const AttemptRules&) const = default;
 };
 
+/// A group that a policy names: so many of its members must approve.
+struct GroupApprovals {
+  std::string name{};
+  uint32_t count = 0;  ///< 1 to kGateApprovalsMax
+  int32_t id = 0;      ///< when the policy was set; 0 = there was no such group
+  bool operator==(const GroupApprovals&) const = default;
+};
+
 struct ApprovalRules {
-  uint32_t count = 0;
+  uint32_t count = 0;  ///< at least those of the groups together
+  std::vector<GroupApprovals> groups{};
   bool not_author = true;
   bool not_promoter = true;
   bool sticky_reject = false;  ///< a rejected commit is not promoted later either
@@ -263,7 +272,8 @@ struct GatePolicy {
   const EvaluationRules* find_evaluation(std::string_view name) const;
   /// The metric that ranks: the primary one, else the first with a goal; nullptr = none.
   const MetricRule* leading_rule() const;
-  std::vector<PolicyUser*> users();  ///< all that it names
+  std::vector<PolicyUser*> users();       ///< all that it names
+  std::vector<GroupApprovals*> groups();  ///< all that it names
   bool operator==(const GatePolicy&) const = default;
 };
 

@@ -7,7 +7,7 @@
 namespace tarn::promotion {
 namespace {
 
-constexpr std::array<PolicyKey, 97> kKeys{{
+constexpr std::array<PolicyKey, 100> kKeys{{
     {"name", "name", "", "The name of the policy; `tarn policy apply` takes it from here.",
      "dogs-champion"},
     {"destination", "branch", "",
@@ -224,6 +224,15 @@ constexpr std::array<PolicyKey, 97> kKeys{{
      "A commit that was rejected cannot be promoted later either.", "true"},
     {"approvals.stale_on_new_commit", "true or false", "true",
      "A new commit of the candidate voids approvals.", "false"},
+    {"approvals.groups", "list of maps", "[]",
+     "Groups whose members must be among those who approve. One user counts for one group only.",
+     "[{name: legal, count: 1}, {name: ml-leads, count: 1}]"},
+    {"approvals.groups[].name", "name of a group", "",
+     "**Required** in its map. The group of the time when the policy is set: one that is created "
+     "later under the name is another.",
+     "legal"},
+    {"approvals.groups[].count", "number, 1 to 100", "1", "How many of its members must approve.",
+     "2"},
     {"after", "map", "", "What happens in the transaction of the promotion.", ""},
     {"after.tag", "template", "",
      "A tag for the new commit, with `{date}`, `{time}`, `{short}`, `{name}` and `{policy}`.",

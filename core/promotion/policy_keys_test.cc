@@ -43,6 +43,7 @@ std::string company_of(std::string_view path) {
   if (path == "freeze[].to") return "from: \"sat 08:00\"";
   if (path.starts_with("freeze[]")) return "from: \"16:00\", to: \"08:00\"";
   if (path.starts_with("metrics[]")) return "name: m, goal: max";
+  if (path == "approvals.groups[].count") return "name: legal";
   return "";
 }
 
@@ -63,6 +64,7 @@ std::string document_with(std::string_view map, const std::string& member) {
     inner = str_cat(
         "{name: m, goal: max, vs_champion: ", inner,
         member.find("lower_bound") == member.npos ? "}" : ", runs: {min: 2, by: param.seed}}");
+  if (map == "approvals.groups[]") inner = str_cat("{groups: [", inner, "]}");
   if (map == "after.losers") inner = str_cat("{losers: ", inner, "}");
   if (map == "evaluations[].budget") inner = str_cat("{budget: ", inner, "}");
   if (map.starts_with("evaluations[]")) {
@@ -103,7 +105,8 @@ TEST(PolicyKeys, TheExampleOfEachIsAccepted) {
 TEST(PolicyKeys, OthersAreRefusedInEveryMap) {
   for (const std::string_view map :
        {"", "unchanged_since", "metrics[]", "metrics[].vs_champion", "metrics[].vs_champion.floor",
-        "objects", "checks", "approvals", "after", "after.losers", "freeze[]"}) {
+        "objects", "checks", "approvals", "after", "after.losers", "freeze[]",
+        "approvals.groups[]"}) {
     const std::string expected =
         str_cat("unknown key \"zzz\", expected some of: ", joined(policy_keys_below(map), ", "));
     EXPECT_NE(problem_of(document_with(map, "zzz: 1")).find(expected), std::string::npos)

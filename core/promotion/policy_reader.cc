@@ -1,5 +1,6 @@
 // Parses a policy document into a GatePolicy, or into a list of all its errors.
 #include <algorithm>
+#include <set>
 #include <utility>
 
 #include "core/base/encoding.h"
@@ -333,6 +334,31 @@ class PolicyReader {
     if (const YamlNode* flag = find(members, "stale_on_new_commit")) {
       rules.stale_on_new_commit = in_.flag_at(*flag, "approvals.stale_on_new_commit");
     }
+    if (const YamlNode* groups = find(members, "groups"))
+      read_groups(*groups, "approvals.groups", rules);
+  }
+
+  void read_groups(const YamlNode& node, const std::string& path, ApprovalRules& rules) {
+    uint32_t all = 0;
+    std::set<std::string> names;
+    in_.read_list(node, path, rules.groups, [&](const YamlNode& item, const std::string& at) {
+      const Members members = in_.members_of(item, at, policy_keys_below("approvals.groups[]"));
+      GroupApprovals group{.count = 1};
+      if (const YamlNode* name = find(members, "name")) {
+        group.name = in_.text_at(*name, at + ".name", kPolicyTextBytesMax).value_or("");
+      } else {
+        in_.complain(item, at, "name is missing");
+      }
+      if (const YamlNode* count = find(members, "count"))
+        group.count = in_.count_at(*count, at + ".count", kGateApprovalsMax).value_or(1);
+      if (group.count == 0) in_.expected(item, at + ".count", "1 or more");
+      if (!names.insert(group.name).second) in_.complain(item, at, "the group is given twice");
+      all += group.count;
+      return std::optional(group);
+    });
+    if (all > kGateApprovalsMax)
+      in_.complain(node, path, str_cat("want more than ", kGateApprovalsMax, " approvals"));
+    rules.count = std::max(rules.count, all);
   }
 
   void read_after(const YamlNode& node) {

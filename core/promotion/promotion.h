@@ -175,10 +175,11 @@ struct PromotionApproval {
   CommitId commit;
   std::string reason;
   Instant at{};
-  std::string candidate{};  ///< the ref
-  std::string review{};     ///< the approved one; see review.h
-  std::string address{};    ///< IP of the approving request; "" = unknown
-  bool user_gone = false;   ///< the user was deleted since
+  std::string candidate{};        ///< the ref
+  std::string review{};           ///< the approved one; see review.h
+  std::string address{};          ///< IP of the approving request; "" = unknown
+  bool user_gone = false;         ///< the user was deleted since
+  std::vector<int64_t> groups{};  ///< ids of the user's groups now
 };
 
 std::string make_promotion_id(Instant now);

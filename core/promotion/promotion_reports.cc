@@ -59,7 +59,8 @@ constexpr db::Query kUpsertApproval{"promotions_upsert_approval", R"sql(
     review = excluded.review, address = excluded.address)sql"};
 
 constexpr db::Query kSelectApprovals{"promotions_select_approvals", R"sql(
-  SELECT a.user_name, a.commit_id, a.reason, a.at_ms, a.candidate, r.document, a.address, u.user_id IS NULL
+  SELECT a.user_name, a.commit_id, a.reason, a.at_ms, a.candidate, r.document, a.address, u.user_id IS NULL,
+    ARRAY(SELECT m.group_id::bigint FROM group_members m WHERE m.user_id = a.user_id)
   FROM promotion_approvals a LEFT JOIN users u ON u.user_id = a.user_id
     JOIN promotion_reviews r ON r.repo_id = a.repo_id AND r.promotion_id = a.promotion_id AND r.digest = a.review
   WHERE a.repo_id = $1 AND a.promotion_id = $2 ORDER BY a.user_name, a.user_id)sql"};
@@ -280,7 +281,17 @@ bool PromotionStore::approve(RepositoryId repository, std::string_view id,
 std::vector<PromotionApproval> PromotionStore::approvals(RepositoryId repository,
                                                          std::string_view id) {
   struct Column {
-    enum : int { kUserName, kCommitId, kReason, kAtMs, kCandidate, kDocument, kAddress, kUserGone };
+    enum : int {
+      kUserName,
+      kCommitId,
+      kReason,
+      kAtMs,
+      kCandidate,
+      kDocument,
+      kAddress,
+      kUserGone,
+      kGroups
+    };
   };
   const db::Rows rows =
       pool_.run(kSelectApprovals, {static_cast<int32_t>(repository), id}, db::Pool::Retry::kRead);
@@ -293,7 +304,8 @@ std::vector<PromotionApproval> PromotionStore::approvals(RepositoryId repository
                    .candidate = std::string(rows.text(row, Column::kCandidate)),
                    .review = std::string(rows.text(row, Column::kDocument)),
                    .address = std::string(rows.text(row, Column::kAddress)),
-                   .user_gone = rows.boolean(row, Column::kUserGone)});
+                   .user_gone = rows.boolean(row, Column::kUserGone),
+                   .groups = rows.integers(row, Column::kGroups)});
   }
   return out;
 }

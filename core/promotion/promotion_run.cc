@@ -88,15 +88,6 @@ std::chrono::milliseconds patience_of(const GatePolicy& policy, const Verdict& v
   return out;
 }
 
-std::string wants_of(const Verdict& verdict) {
-  std::string out;
-  for (const RuleResult& rule : verdict.rules) {
-    if (rule.outcome == RuleOutcome::kPending)
-      out += str_cat(out.empty() ? "" : "; ", rule.rule, ": ", rule.reason);
-  }
-  return out;
-}
-
 using std::chrono::milliseconds;
 
 constexpr size_t kConflictsShownMax = 20;

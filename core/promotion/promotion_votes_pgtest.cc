@@ -8,6 +8,7 @@
 #include "core/base/str_cat.h"
 #include "core/branch/aliases.h"
 #include "core/branch/hooks.h"
+#include "core/promotion/promotion_store.h"
 #include "core/promotion/promotions_fixture.h"
 #include "core/runs/runs.h"
 
@@ -119,6 +120,114 @@ TEST_F(PromotionVotes, RightsAreCheckedAgain) {
   EXPECT_EQ(reason_of([&] { branch::get_alias(*engine, repo, AliasName("champion")); }),
             "alias_not_found");
   (*engine).rights = nullptr;
+}
+
+constexpr const char* kInsertGroup =
+    "INSERT INTO groups (name, description, created_ms) VALUES ($1, '', 0)";
+constexpr const char* kDeleteGroup = "DELETE FROM groups WHERE name = $1";
+
+class GroupVotes : public PromotionVotes {
+ protected:
+  void SetUp() override {
+    PromotionVotes::SetUp();
+    for (const char* group : {"legal", "leads"}) run("test_group", kInsertGroup, group);
+    join("legal", "ann");
+    join("leads", "ann");
+    join("leads", "ben");
+  }
+  void join(const std::string& group, const std::string& user) {
+    change("test_join_group", R"sql(
+      INSERT INTO group_members (group_id, user_id)
+      SELECT group_id, user_id FROM groups g, users u WHERE g.name = $1 AND u.name = $2)sql",
+           group, user);
+  }
+  void leave(const std::string& group, const std::string& user) {
+    change("test_leave_group", R"sql(
+      DELETE FROM group_members WHERE group_id = (SELECT group_id FROM groups WHERE name = $1)
+        AND user_id = (SELECT user_id FROM users WHERE name = $2))sql",
+           group, user);
+  }
+  void change(const char* name, const char* statement, const std::string& group,
+              const std::string& user) {
+    EXPECT_EQ(engine.pool.run({name, statement}, {group, user}, db::Pool::Retry::kWrite).affected(),
+              1u);
+  }
+  std::string begin(const std::string& approvals) {
+    apply_policy(str_cat(kPolicy, "approvals: {", approvals, "}\n"));
+    candidate("exp-a", "0.9");
+    const std::string id = create(request_of({"exp-a"}));
+    work();
+    return id;
+  }
+  std::string look_again(const std::string& id) {
+    PromotionStore(engine.pool, (*engine).clock).wake(repo.id, id);
+    work();
+    return how(id);
+  }
+  static constexpr const char* kBoth = "groups: [{name: legal}, {name: leads}]";
+};
+
+TEST_F(GroupVotes, EachGroupNeedsAnApprovalOfItsOwn) {
+  const std::string id = begin(kBoth);
+  EXPECT_EQ(how(id), kWaiting);
+  EXPECT_EQ(approve(id, "ann"), kWaiting) << "she is in both, and counts once";
+  EXPECT_EQ(approve(id, "ben"), "promoted");
+  EXPECT_NE(get_promotion(*engine, repo, id).evidence.find("by members of leads: ben"),
+            std::string::npos);
+}
+
+TEST_F(GroupVotes, ApprovalsOfOthersDoNotStandInForAGroup) {
+  run("test_user", kInsertUser, "olga");
+  const std::string id = begin("count: 2, groups: [{name: legal}]");
+  EXPECT_EQ(approve(id, "ben"), kWaiting);
+  EXPECT_EQ(approve(id, "olga"), kWaiting) << "two of two, but none of legal";
+  join("legal", "olga");
+  EXPECT_EQ(look_again(id), "promoted");
+}
+
+TEST_F(GroupVotes, MembershipIsJudgedAgain) {
+  const std::string id = begin("count: 2, groups: [{name: legal}]");
+  EXPECT_EQ(approve(id, "ann"), kWaiting);
+  leave("legal", "ann");
+  EXPECT_EQ(approve(id, "ben"), kWaiting) << "ann has left it";
+  join("legal", "ann");
+  EXPECT_EQ(look_again(id), "promoted");
+}
+
+TEST_F(GroupVotes, GroupThatIsCreatedAgainUnderTheNameIsAnother) {
+  const std::string id = begin("groups: [{name: legal}]");
+  run("test_delete_group", kDeleteGroup, "legal");
+  run("test_group", kInsertGroup, "legal");
+  join("legal", "ben");
+  EXPECT_EQ(approve(id, "ben"), kWaiting);
+  const auto applied = set_gate_policy(
+      *engine, repo, "digits",
+      {.document = str_cat(kPolicy, "approvals: {groups: [{name: legal}]}\n"), .author = "owner"});
+  EXPECT_TRUE(applied.changed) << "the same document means the new group when it is set again";
+  work();
+  EXPECT_EQ(approve(id, "ben"), "promoted");
+}
+
+TEST_F(GroupVotes, GroupThatDoesNotExistIsWarnedOf) {
+  const std::string document = str_cat(kPolicy, "approvals: {groups: [{name: auditors}]}\n");
+  const auto warnings = [&] {
+    return set_gate_policy(*engine, repo, "digits", {.document = document, .author = "owner"})
+        .warnings.size();
+  };
+  EXPECT_EQ(warnings(), 1u);
+  run("test_group", kInsertGroup, "auditors");
+  EXPECT_EQ(warnings(), 0u);
+}
+
+TEST_F(GroupVotes, RollbackNeedsThemToo) {
+  const std::string id = begin(kBoth);
+  approve(id, "ann");
+  EXPECT_EQ(approve(id, "ben"), "promoted");
+  const std::string rollback = roll_back_promotion(*engine, repo, id, {"ci"}, "").id;
+  work();
+  EXPECT_EQ(approve(rollback, "ann"), kWaiting);
+  EXPECT_NE(get_promotion(*engine, repo, rollback).message.find("of leads"), std::string::npos);
+  EXPECT_EQ(approve(rollback, "ben"), "promoted");
 }
 
 TEST_F(PromotionVotes, FailureStaysUntilItsReporterSupersedesIt) {

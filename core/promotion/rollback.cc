@@ -180,7 +180,7 @@ bool advance_rollback(branch::Engine& engine, const Repository& repository, Leas
   candidate.approvals = votes_of(engine, repository, rollback, approvals);
   const Verdict verdict = evaluate(policy, candidate, nullptr);
   if (verdict.outcome == GateOutcome::kPending) {
-    rollback.message = verdict.rules.back().reason;
+    rollback.message = wants_of(verdict);
     return false;
   }
   if (const std::string problem =

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <map>
 #include <set>
 #include <utility>
 
@@ -11,6 +12,7 @@
 #include "core/base/number.h"
 #include "core/base/str_cat.h"
 #include "core/base/text.h"
+#include "core/promotion/approver_groups.h"
 #include "core/promotion/metric_choice.h"
 #include "core/promotion/replicates.h"
 #include "core/promotion/review.h"
@@ -461,12 +463,12 @@ class RuleEvaluation {
       }
     }
     if (rules.count == 0) return;
-    std::set<std::string> users;
+    std::map<std::string, const GateApproval*> users;
     std::set<std::string> reasons;
     for (const GateApproval& approval : candidate_.approvals) {
       const std::string reason = void_reason(approval);
       if (reason.empty()) {
-        users.insert(approval.user);
+        users.emplace(approval.user, &approval);
       } else {
         reasons.insert(reason);
       }
@@ -478,6 +480,20 @@ class RuleEvaluation {
     } else {
       pending("approvals", "approval_required", reason);
     }
+    std::vector<const GateApproval*> counted;
+    for (const auto& [user, approval] : users) counted.push_back(approval);
+    const std::vector<std::vector<std::string>> voters = divide_among(rules.groups, counted);
+    for (size_t i = 0; i < voters.size(); ++i) judge_group(rules.groups[i], voters[i]);
+  }
+
+  void judge_group(const GroupApprovals& group, const std::vector<std::string>& voters) {
+    const std::string id = str_cat("approvals.groups[", group.name, "]");
+    std::string reason = str_cat(voters.size(), " of ", group.count, " approvals by members of ",
+                                 group.name, voters.empty() ? "" : ": ", joined(voters, ", "));
+    if (voters.size() >= group.count) return pass(id, std::move(reason));
+    if (group.id == 0)
+      reason += "; there was no such group when the policy was set: create it, and apply it again";
+    pending(id, "approval_required", std::move(reason));
   }
 
   /// Whether the user recorded a value that decides, or reported a check that counts.
@@ -538,6 +554,15 @@ std::string_view name_of(RuleOutcome outcome) {
 }
 std::string_view name_of(GateOutcome outcome) {
   return kGateOutcomes[static_cast<size_t>(outcome)];
+}
+
+std::string wants_of(const Verdict& verdict) {
+  std::string out;
+  for (const RuleResult& rule : verdict.rules) {
+    if (rule.outcome == RuleOutcome::kPending)
+      out += str_cat(out.empty() ? "" : "; ", rule.rule, ": ", rule.reason);
+  }
+  return out;
 }
 
 bool waits_for_check(const RuleResult& rule) {

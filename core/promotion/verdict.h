@@ -30,6 +30,8 @@ struct Verdict {
   std::vector<std::string> warnings;
 };
 
+/// Everything that rules wait for, with their reasons; "" = none waits.
+std::string wants_of(const Verdict& verdict);
 /// Whether the rule waits for a check or an evaluation, and not for people or a moment.
 bool waits_for_check(const RuleResult& rule);
 bool waits_for_checks(const Verdict& verdict);  ///< one of its rules does

@@ -28,6 +28,7 @@ CREATE TABLE gate_policy_versions (
   unchanged_since bytea,                            -- NULL: the document has no such ref
   -- The users that the document names, each with its id when it was set: name, id, name, id, ... 0: there was no such user.
   users           text[] NOT NULL DEFAULT '{}',
+  groups          text[] NOT NULL DEFAULT '{}',     -- so its groups
   -- The data of the document's evaluations: name, id of the repository, commit in hex, name, id ... The commits of versions
   -- in force are roots of garbage collection.
   data            text[] NOT NULL DEFAULT '{}',
