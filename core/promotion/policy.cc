@@ -146,6 +146,9 @@ std::vector<PolicyUser*> GatePolicy::users() {
 std::vector<GroupApprovals*> GatePolicy::groups() {
   std::vector<GroupApprovals*> out;
   for (GroupApprovals& group : approvals.groups) out.push_back(&group);
+  if (rollback) {
+    for (GroupApprovals& group : rollback->groups) out.push_back(&group);
+  }
   return out;
 }
 

@@ -261,6 +261,7 @@ struct GatePolicy {
   CheckRules checks{};
   AttemptRules attempts{};
   ApprovalRules approvals{};
+  std::optional<ApprovalRules> rollback{};  ///< of rollbacks; nullopt = `approvals`
   AfterPromotion after{};
   std::vector<FreezeWindow> freeze{};
   std::chrono::milliseconds cooldown{};  ///< since the last promotion that stands; 0 = none

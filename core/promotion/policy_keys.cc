@@ -7,7 +7,7 @@
 namespace tarn::promotion {
 namespace {
 
-constexpr std::array<PolicyKey, 100> kKeys{{
+constexpr std::array<PolicyKey, 103> kKeys{{
     {"name", "name", "", "The name of the policy; `tarn policy apply` takes it from here.",
      "dogs-champion"},
     {"destination", "branch", "",
@@ -233,6 +233,13 @@ constexpr std::array<PolicyKey, 100> kKeys{{
      "legal"},
     {"approvals.groups[].count", "number, 1 to 100", "1", "How many of its members must approve.",
      "2"},
+    {"rollback", "map", "as `approvals`",
+     "Approvals of rollbacks. Who may count is as `approvals` says.", ""},
+    {"rollback.approvals", "number, 0 to 100", "",
+     "**Required** in its map. How many users must approve a rollback.", "1"},
+    {"rollback.groups", "list of maps", "[]",
+     "Groups whose members must be among them, as in `approvals.groups`.",
+     "[{name: on-call, count: 1}]"},
     {"after", "map", "", "What happens in the transaction of the promotion.", ""},
     {"after.tag", "template", "",
      "A tag for the new commit, with `{date}`, `{time}`, `{short}`, `{name}` and `{policy}`.",

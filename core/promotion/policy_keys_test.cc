@@ -44,6 +44,7 @@ std::string company_of(std::string_view path) {
   if (path.starts_with("freeze[]")) return "from: \"16:00\", to: \"08:00\"";
   if (path.starts_with("metrics[]")) return "name: m, goal: max";
   if (path == "approvals.groups[].count") return "name: legal";
+  if (path == "rollback.groups") return "approvals: 1";
   return "";
 }
 
@@ -106,7 +107,7 @@ TEST(PolicyKeys, OthersAreRefusedInEveryMap) {
   for (const std::string_view map :
        {"", "unchanged_since", "metrics[]", "metrics[].vs_champion", "metrics[].vs_champion.floor",
         "objects", "checks", "approvals", "after", "after.losers", "freeze[]",
-        "approvals.groups[]"}) {
+        "approvals.groups[]", "rollback"}) {
     const std::string expected =
         str_cat("unknown key \"zzz\", expected some of: ", joined(policy_keys_below(map), ", "));
     EXPECT_NE(problem_of(document_with(map, "zzz: 1")).find(expected), std::string::npos)

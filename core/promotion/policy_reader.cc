@@ -85,6 +85,7 @@ class PolicyReader {
     if (const YamlNode* node = find(members, "checks")) read_checks(*node);
     if (const YamlNode* node = find(members, "attempts")) read_attempts(*node);
     if (const YamlNode* node = find(members, "approvals")) read_approvals(*node);
+    if (const YamlNode* node = find(members, "rollback")) read_rollback(*node);
     if (const YamlNode* node = find(members, "after")) read_after(*node);
     if (const YamlNode* node = find(members, "freeze")) {
       in_.read_list(*node, "freeze", policy_.freeze,
@@ -336,6 +337,22 @@ class PolicyReader {
     }
     if (const YamlNode* groups = find(members, "groups"))
       read_groups(*groups, "approvals.groups", rules);
+  }
+
+  /// Must be called after the approvals were read, whose flags it has.
+  void read_rollback(const YamlNode& node) {
+    const Members members = in_.members_of(node, "rollback", policy_keys_below("rollback"));
+    if (node.kind != YamlNode::Kind::kMap) return;
+    ApprovalRules& rules = policy_.rollback.emplace(policy_.approvals);
+    rules.count = 0;
+    rules.groups.clear();
+    if (const YamlNode* count = find(members, "approvals")) {
+      rules.count = in_.count_at(*count, "rollback.approvals", kGateApprovalsMax).value_or(0);
+    } else {
+      in_.complain(node, "rollback", "needs approvals: how many, or 0");
+    }
+    if (const YamlNode* groups = find(members, "groups"))
+      read_groups(*groups, "rollback.groups", rules);
   }
 
   void read_groups(const YamlNode& node, const std::string& path, ApprovalRules& rules) {

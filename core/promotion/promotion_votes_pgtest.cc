@@ -219,6 +219,32 @@ TEST_F(GroupVotes, GroupThatDoesNotExistIsWarnedOf) {
   EXPECT_EQ(warnings(), 0u);
 }
 
+TEST_F(GroupVotes, RollbackHasARuleOfItsOwn) {
+  const auto rolled_back = [&](const std::string& rule) {
+    apply_policy(str_cat(kPolicy, "baseline: none\napprovals: {count: 2}\n", rule));
+    const std::string branch = str_cat("exp-", to_text(head("main")).substr(0, 8));
+    candidate(branch, "0.9");
+    const std::string id = create(request_of({branch}));
+    work();
+    approve(id, "ann");
+    EXPECT_EQ(approve(id, "ben"), "promoted");
+    const Promotion rollback = roll_back_promotion(*engine, repo, id, {"ci"}, "");
+    work();
+    return rollback.id;
+  };
+  EXPECT_EQ(how(rolled_back("rollback: {approvals: 0}\n")), "promoted") << "at once";
+  std::string id = rolled_back("rollback: {approvals: 1}\n");
+  EXPECT_EQ(how(id), kWaiting);
+  EXPECT_EQ(approve(id, "ci"), kWaiting) << "the flags of approvals hold";
+  EXPECT_EQ(approve(id, "ann"), "promoted");
+  id = rolled_back("rollback: {approvals: 1, groups: [{name: legal}]}\n");
+  EXPECT_EQ(approve(id, "ben"), kWaiting);
+  EXPECT_EQ(approve(id, "ann"), "promoted");
+  id = rolled_back("");
+  EXPECT_EQ(approve(id, "ann"), kWaiting) << "as many as a promotion";
+  EXPECT_EQ(approve(id, "ben"), "promoted");
+}
+
 TEST_F(GroupVotes, RollbackNeedsThemToo) {
   const std::string id = begin(kBoth);
   approve(id, "ann");

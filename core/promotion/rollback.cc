@@ -124,7 +124,9 @@ WantedApprovals wanted_approvals(branch::Engine& engine, const Repository& repos
                               .alias = promotion.alias,
                               .policy = version ? version->name : std::string(),
                               .policy_version = version ? version->version : 0};
-  return {version ? policy_of(*version).approvals : ApprovalRules{}, review_of(review)};
+  if (!version) return {{}, review_of(review)};
+  const GatePolicy policy = policy_of(*version);
+  return {policy.rollback.value_or(policy.approvals), review_of(review)};
 }
 
 }  // namespace
