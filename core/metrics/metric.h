@@ -56,6 +56,8 @@ struct Metric {
   /// Remeasured for a champion by a user whom the policy names: it counts whatever sources a rule
   /// trusts.
   bool remeasured = false;
+  /// The champion's promotion and this measurement are too long ago to compare with it.
+  bool stale = false;
   std::optional<double> replaced{};  ///< the value that it replaces; nullopt if there was none
   /// Why the policy caps the value of this champion, which is in `replaced`; "" = it does not.
   std::string cap_reason{};

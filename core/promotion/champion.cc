@@ -131,6 +131,16 @@ void cap_values(const GatePolicy& policy, std::span<const CommitId> commits, Com
   }
 }
 
+/// Marks the values of a champion that was promoted too long ago, except those that were measured
+/// again not long ago. An evaluation measures champion and candidate on the same examples.
+void mark_stale(const GatePolicy& policy, Instant promoted, Instant now, CommitFacts& facts) {
+  const ChampionRules& rules = policy.champion;
+  if (rules.expires.count() == 0 || now < promoted + rules.expires) return;
+  for (Metric& metric : facts.metrics)
+    metric.stale =
+        !is_evaluated(metric) && (!metric.remeasured || now >= metric.measured + rules.reevaluate);
+}
+
 /// Keeps the better of the two values for each rule with a goal.
 void keep_best(const GatePolicy& policy, CommitFacts& best, const CommitFacts& other) {
   for (const MetricRule& rule : policy.metrics) {
@@ -157,6 +167,7 @@ CommitFacts facts_of_winner(branch::Engine& engine, const Repository& repository
                 remeasurements(engine, repository, policy, std::array{winner, result}, promoted),
                 facts);
   cap_values(policy, std::array{winner, result}, facts);
+  mark_stale(policy, promoted, engine.clock.now(), facts);
   return facts;
 }
 
@@ -191,6 +202,7 @@ CommitFacts champion_facts(branch::Engine& engine, const Repository& repository,
           policy, remeasurements(engine, repository, policy, std::array{champion}, *since), facts);
     }
     cap_values(policy, std::span(&champion, 1), facts);
+    if (since) mark_stale(policy, *since, engine.clock.now(), facts);
   }
   facts.commit = champion;
   return facts;

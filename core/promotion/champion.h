@@ -23,7 +23,8 @@ std::optional<branch::NamedCommit> find_champion(branch::Engine& engine,
 /// The facts about the commit for a comparison. For the result of a promotion they are the values
 /// in its evidence; metrics that the evidence lacks are read from the winner, without runs that
 /// were recorded after the promotion. Later runs of the winner or of the promotion's commit replace
-/// them if the policy's `remeasure` names their users. `alias`: its position; "" = none.
+/// them if the policy's `remeasure` names their users. Values too old for its `champion` are
+/// marked. `alias`: its position; "" = none.
 CommitFacts champion_facts(branch::Engine& engine, const Repository& repository,
                            const GatePolicy& policy, const CommitId& champion,
                            const std::string& alias);

@@ -3,9 +3,11 @@
 
 #include "core/base/str_cat.h"
 #include "core/branch/aliases.h"
+#include "core/meta/commits.h"
 #include "core/promotion/champion.h"
 #include "core/promotion/evidence.h"
 #include "core/promotion/gate_facts.h"
+#include "core/promotion/promotion_store.h"
 #include "core/promotion/promotions_fixture.h"
 #include "core/runs/runs.h"
 
@@ -309,6 +311,78 @@ TEST_F(CappedChampion, CapHoldsAfterItsRollback) {
   ASSERT_EQ(outcome(promote({"exp-good"})), "rejected gate_failed") << "the bar stays";
   cap(*first_.result, "0.85");
   EXPECT_EQ(outcome(promote({"exp-good"})), "promoted") << back.id;
+}
+
+class ExpiredChampion : public Promotions {
+ protected:
+  void SetUp() override {
+    Promotions::SetUp();
+    recreate_user("bench");
+    apply_policy(str_cat(kPolicy, kExpires));
+    champion = candidate("exp-1", "0.8");
+    EXPECT_EQ(outcome(promote({"exp-1"})), "promoted");
+  }
+  /// Makes what was promoted and recorded so far older.
+  void age(std::chrono::hours by) {
+    const int64_t ms = std::chrono::milliseconds{by}.count();
+    engine.pool.run({"test_age_commits", "UPDATE commits SET created_ms = created_ms - $1"}, {ms},
+                    db::Pool::Retry::kWrite);
+    engine.pool.run({"test_age_metrics", "UPDATE metrics SET measured_ms = measured_ms - $1"}, {ms},
+                    db::Pool::Retry::kWrite);
+    (*engine).commits.forget_all();
+  }
+  void measure(double accuracy, const std::string& owner) {
+    runs::record_run(*engine, repo,
+                     {.experiment = "e",
+                      .commit = champion,
+                      .metrics = {{.name = "accuracy", .value = accuracy}},
+                      .owner = owner});
+  }
+  std::string look_again(const std::string& id) {
+    PromotionStore(engine.pool, (*engine).clock).wake(repo.id, id);
+    work();
+    return outcome(get_promotion(*engine, repo, id));
+  }
+  static constexpr const char* kExpires =
+      "remeasure: [bench]\nchampion: {expires: 90d, reevaluate: 7d}\n";
+  static constexpr const char* kStale = "awaiting_approval champion_stale";
+  CommitId champion{};
+};
+
+TEST_F(ExpiredChampion, IsComparedWithWhenItWasMeasuredAgain) {
+  age(std::chrono::days{91});
+  candidate("exp-2", "0.79");
+  const std::string id = create(request_of({"exp-2"}));
+  work();
+  EXPECT_EQ(look_again(id), kStale) << "neither better nor worse than a value of last spring";
+  measure(0.7, "mallory");
+  EXPECT_EQ(look_again(id), kStale) << "she is not of remeasure";
+  measure(0.7, "bench");
+  EXPECT_EQ(look_again(id), "promoted");
+}
+
+TEST_F(ExpiredChampion, MeasurementCountsForItsTime) {
+  age(std::chrono::days{91});
+  measure(0.7, "bench");
+  age(std::chrono::days{8});
+  candidate("exp-2", "0.79");
+  const std::string id = create(request_of({"exp-2"}));
+  work();
+  EXPECT_EQ(look_again(id), kStale);
+  measure(0.79, "bench");
+  EXPECT_EQ(look_again(id), "rejected gate_failed") << "the bar is that of today";
+}
+
+TEST_F(ExpiredChampion, IsABarUntilThen) {
+  age(std::chrono::days{89});
+  candidate("exp-2", "0.79");
+  EXPECT_EQ(outcome(promote({"exp-2"})), "rejected gate_failed");
+}
+
+TEST_F(ExpiredChampion, CandidateThatFailsOtherRulesIsRejected) {
+  age(std::chrono::days{91});
+  candidate("exp-2", "0.5");
+  EXPECT_EQ(outcome(promote({"exp-2"})), "rejected gate_failed");
 }
 
 }  // namespace

@@ -57,6 +57,7 @@ Json metrics_json(const std::vector<Metric>& metrics) {
                             {"at", to_rfc3339(metric.measured)},
                             {"was", metric.replaced ? number(*metric.replaced) : Json(nullptr)}};
     }
+    if (metric.stale) item["stale"] = true;
     if (!metric.cap_reason.empty()) {
       item["capped"] = {{"was", number(*metric.replaced)}, {"reason", metric.cap_reason}};
     }

@@ -204,6 +204,13 @@ struct ApprovalRules {
   bool operator==(const ApprovalRules&) const = default;
 };
 
+/// How long a champion's values may be compared with.
+struct ChampionRules {
+  std::chrono::milliseconds expires{};     ///< since it was promoted; 0 = for ever
+  std::chrono::milliseconds reevaluate{};  ///< then: since it was measured again
+  bool operator==(const ChampionRules&) const = default;
+};
+
 /// How a promotion may take a candidate in. Numbers are stored: add at the end.
 enum class PromotionMethod : uint8_t { kMerge, kSquash, kReplacePaths };
 std::string_view name_of(PromotionMethod method);  ///< for example "replace-paths"
@@ -263,6 +270,7 @@ struct GatePolicy {
   ApprovalRules approvals{};
   std::optional<ApprovalRules> rollback{};  ///< of rollbacks; nullopt = `approvals`
   AfterPromotion after{};
+  ChampionRules champion{};
   std::vector<FreezeWindow> freeze{};
   std::chrono::milliseconds cooldown{};  ///< since the last promotion that stands; 0 = none
 

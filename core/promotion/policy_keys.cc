@@ -7,7 +7,7 @@
 namespace tarn::promotion {
 namespace {
 
-constexpr std::array<PolicyKey, 103> kKeys{{
+constexpr std::array<PolicyKey, 106> kKeys{{
     {"name", "name", "", "The name of the policy; `tarn policy apply` takes it from here.",
      "dogs-champion"},
     {"destination", "branch", "",
@@ -250,6 +250,15 @@ constexpr std::array<PolicyKey, 103> kKeys{{
     {"after.losers.expire", "time", "",
      "Their branches expire after this time, if the promoter may delete them; at most 365 days.",
      "14d"},
+    {"champion", "map", "", "How long the values of a champion are a bar. Needs `remeasure`.", ""},
+    {"champion.expires", "time", "",
+     "**Required** in its map. How long after its promotion a champion is compared with as it is; "
+     "at "
+     "most 365 days. Then promotions that compare with it wait (`champion_stale`) until a user of "
+     "`remeasure` measures it again.",
+     "90d"},
+    {"champion.reevaluate", "time", "7d", "How long such a measurement counts; at most 365 days.",
+     "7d"},
     {"freeze", "list of maps", "[]",
      "Windows in which nothing is promoted: a promotion waits (`frozen`). Rollbacks are permitted.",
      ""},

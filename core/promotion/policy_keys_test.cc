@@ -45,6 +45,7 @@ std::string company_of(std::string_view path) {
   if (path.starts_with("metrics[]")) return "name: m, goal: max";
   if (path == "approvals.groups[].count") return "name: legal";
   if (path == "rollback.groups") return "approvals: 1";
+  if (path == "champion.reevaluate") return "expires: 90d";
   return "";
 }
 
@@ -58,6 +59,7 @@ std::string document_with(std::string_view map, const std::string& member) {
                    member, "}");
   }
   std::string inner = str_cat("{", member, "}");
+  if (map == "champion") top += "remeasure: [bench], ";
   if (map == "metrics[].vs_champion.floor") inner = str_cat("{floor: ", inner, "}");
   if (map == "metrics[].vs_champion.cap") inner = str_cat("{cap: ", inner, "}");
   if (map == "metrics[].runs") inner = str_cat("{name: m, runs: ", inner, "}");
@@ -106,8 +108,8 @@ TEST(PolicyKeys, TheExampleOfEachIsAccepted) {
 TEST(PolicyKeys, OthersAreRefusedInEveryMap) {
   for (const std::string_view map :
        {"", "unchanged_since", "metrics[]", "metrics[].vs_champion", "metrics[].vs_champion.floor",
-        "objects", "checks", "approvals", "after", "after.losers", "freeze[]",
-        "approvals.groups[]", "rollback"}) {
+        "objects", "checks", "approvals", "after", "after.losers", "freeze[]", "approvals.groups[]",
+        "rollback", "champion"}) {
     const std::string expected =
         str_cat("unknown key \"zzz\", expected some of: ", joined(policy_keys_below(map), ", "));
     EXPECT_NE(problem_of(document_with(map, "zzz: 1")).find(expected), std::string::npos)

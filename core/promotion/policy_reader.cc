@@ -25,6 +25,7 @@ using std::chrono::milliseconds;
 
 constexpr std::chrono::hours kCheckTimeoutDefault{1};
 constexpr std::chrono::days kAttemptsPerDefault{7};
+constexpr std::chrono::days kReevaluateDefault{7};
 
 [[noreturn]] void throw_policy(std::string_view why) {
   throw Error(ErrorCode::kInvalidArgument, kReason, str_cat("policy: ", why));
@@ -93,6 +94,7 @@ class PolicyReader {
                       return freeze_window_at(in_, item, path);
                     });
     }
+    if (const YamlNode* node = find(members, "champion")) read_champion(*node);
     if (const YamlNode* node = find(members, "cooldown")) {
       policy_.cooldown = in_.time_at(*node, "cooldown", kPolicyTimeMax).value_or(milliseconds{});
     }
@@ -337,6 +339,26 @@ class PolicyReader {
     }
     if (const YamlNode* groups = find(members, "groups"))
       read_groups(*groups, "approvals.groups", rules);
+  }
+
+  void read_champion(const YamlNode& node) {
+    const Members members = in_.members_of(node, "champion", policy_keys_below("champion"));
+    if (node.kind != YamlNode::Kind::kMap) return;
+    ChampionRules& rules = policy_.champion;
+    const auto time_of = [&](std::string_view name) {
+      const YamlNode* time = find(members, name);
+      if (time == nullptr) return milliseconds{};
+      return in_.time_at(*time, str_cat("champion.", name), kPolicyTimeMax)
+          .value_or(milliseconds{});
+    };
+    rules.expires = time_of("expires");
+    rules.reevaluate = time_of("reevaluate");
+    if (find(members, "expires") == nullptr) in_.complain(node, "champion", "needs expires");
+    if (find(members, "reevaluate") == nullptr) rules.reevaluate = kReevaluateDefault;
+    if (policy_.remeasure.empty()) {
+      in_.complain(node, "champion",
+                   "needs remeasure: the users who measure the champion again when it has expired");
+    }
   }
 
   /// Must be called after the approvals were read, whose flags it has.

@@ -336,6 +336,8 @@ class PromotionRun {
     milliseconds delay = kPromotionRevisit;
     for (const TimeHold& hold : winner.candidate.holds)
       delay = std::min(delay, hold.until - engine_.clock.now());
+    // Nobody tells a promotion of a run.
+    if (wait_code_of(winner.verdict) == "champion_stale") delay = std::min(delay, kStaleRevisit);
     // Servers' estimates of the database's clock differ by a few milliseconds.
     delay = std::max<milliseconds>(delay, kPromotionLookPause);
     if (checks) {

@@ -17,6 +17,8 @@ inline std::chrono::milliseconds promotion_lease() { return lease_time() / 3; }
 /// Interval after which a promotion that waits for people or checks is examined again; sooner after
 /// a report about it, or when the branch of a candidate moves or is deleted.
 constexpr std::chrono::minutes kPromotionRevisit{10};
+/// So one that waits for a run of the champion, which nothing reports to it.
+constexpr std::chrono::milliseconds kStaleRevisit = std::chrono::minutes{1};
 /// How often candidates are compared again because the destination, the champion or the policy
 /// changed, or something was reported.
 constexpr int32_t kPromotionRoundsMax = 1000;

@@ -292,6 +292,16 @@ class RuleEvaluation {
                    " that could be compared with: measure it, or let the policy not compare"));
       return nullptr;
     }
+    if (other->stale) {
+      std::string users;
+      for (const PolicyUser& user : policy_.remeasure)
+        users += str_cat(users.empty() ? "" : ", ", user.name);
+      pending(id, "champion_stale",
+              str_cat("the champion's ", rule.name,
+                      " is too old: a run of the champion's commit by a user of remeasure (", users,
+                      ") makes it count again"));
+      return nullptr;
+    }
     if (is_measured_as(rule, *other)) return other;
     fail(id, "champion_replicates_missing",
          str_cat("the champion has ", other->replicates.counted.size(), " of ", rule.runs->min,
