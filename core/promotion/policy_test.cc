@@ -277,6 +277,33 @@ constexpr Refused kRefused[] = {
     {"alias: a\nremeasure: bench", "3:12: remeasure: expected a list, found \"bench\""},
     {"alias: a\nremeasure: [bench, bench]", "3:20: remeasure[1]: is given twice"},
     {"alias: a\nremeasure: ['']", "remeasure[0]: expected text"},
+    {"metrics:\n  - {name: a, from: \"evaluation:e\"}", "is none of `evaluations`"},
+    {"metrics:\n  - {name: a, from: evaluation}", "metrics[0].from: expected"},
+    {"evaluations: [{name: e, data: \"tarn://hold/v1/d\", score: s.py, reads: [m]}]\nmetrics:\n  - "
+     "{name: a, trust: [\"evaluation:e\", api]}",
+     "an evaluation is the only source"},
+    {"evaluations: [{name: e, data: \"tarn://hold/v1/d\", score: s.py, reads: [m]}]\nmetrics:\n  - "
+     "{name: a, goal: max, from: \"evaluation:e\", vs_champion: {lower_bound: 0, test: "
+     "welch}}",
+     "must be paired_bootstrap or mcnemar"},
+    {"metrics:\n  - {name: a, goal: max, runs: {min: 2, by: param.s}, vs_champion: {lower_bound: "
+     "0, test: "
+     "mcnemar}}",
+     "needs an evaluation"},
+    {"evaluations: [{name: e, data: \"tarn://hold/v1/d\", score: s.py, reads: [m]}]\nmetrics:\n  - "
+     "{name: a, goal: max, from: \"evaluation:e\", vs_champion: {lower_bound: 0.1, test: "
+     "mcnemar}}",
+     "must be 0 with mcnemar"},
+    {"evaluations: [{name: e, data: \"s3://bucket/d\", score: s.py, reads: [m]}]",
+     "evaluations[0].data"},
+    {"evaluations: [{name: e, data: \"tarn://hold\", score: s.py, reads: [m]}]",
+     "evaluations[0].data"},
+    {"evaluations: [{name: e, data: \"tarn://hold/v1\", reads: [m]}]", "score is missing"},
+    {"evaluations: [{name: e, data: \"tarn://hold/v1\", score: s.py, reads: []}]",
+     "nothing would be measured"},
+    {"evaluations: [{name: e, data: \"tarn://hold/v1\", score: s.py, reads: [m], budget: "
+     "{per_author: 0}}]",
+     "budget.per_author: expected 1 or more"},
     {"metrics:\n  - {name: a, goal: max, vs_champion: {cap: {value: 1, reason: r}}}",
      "vs_champion.cap: needs commit, value and reason"},
     {"metrics:\n  - {name: a, goal: max, vs_champion: {cap: {commit: 12ab, value: 1, reason: r}}}",
