@@ -20,6 +20,8 @@ BLANKS = 2
 CPP = re.compile(r'//[^\n]*|R"(\w*)\(.*?\)\1"|\'(?:[^\'\\\n]|\\.)\'|<<\s*"(?:[^"\\\n]|\\.)*"|"((?:[^"\\\n]|\\.)*)"', re.DOTALL)
 JOINED = re.compile(r'"\s*\n\s*"')
 SQL = re.compile(r"\s*(SELECT|INSERT|UPDATE|DELETE|WITH|FROM|WHERE|LOCK|SET|CREATE|ALTER)\b")
+# XML, JSON, YAML in one line, times; an escaped character.
+DATA = re.compile(r"[<>{}\[\]\\]|\d\d\d\d")
 # The page has texts of its own.
 NOT_READ = ("tests/tidy/", "tests/web/")
 PROGRAMS = ("core/", "server/", "s3gateway/", "cli/")
@@ -45,7 +47,7 @@ def literals_of_python(text):
 def pieces(literal):
     """Its runs of LENGTH characters that read like a sentence."""
     runs = (literal[at : at + LENGTH] for at in range(len(literal) - LENGTH + 1))
-    return {run for run in runs if run.count(" ") >= BLANKS and not re.search(r"[<>]|\d\d\d\d", run)}
+    return {run for run in runs if run.count(" ") >= BLANKS and not DATA.search(run)}
 
 
 def tracked():
