@@ -42,7 +42,7 @@ class EvaluationApi : public ApiTest {
 "metrics": [{"name": "accuracy", "goal": "max", "min": 0.5, "from": "evaluation:digits"}]})";
   }
   std::string data_name() const { return "holdout-" + repo.str(); }
-  /// What ann may do: pairs of an action and a resource; "!" before an action denies it.
+  /// The permissions of ann: pairs of an action and a resource; "!" before an action denies it.
   void let(const std::vector<std::pair<std::string, std::string>>& permissions) {
     Statements statements;
     for (const auto& [action, resource] : permissions) {
