@@ -47,7 +47,7 @@ struct TryOptions {
                 "the program below the data folder that loads the candidate; without it the score "
                 "program sees the candidate")
         .option("--score", score, "the program below the data folder that sees the labels")
-        .option("--timeout", timeout, "of each program: 90s, 30m or 2h (10m)")
+        .option("--timeout", timeout, "of both programs together: 90s, 30m or 2h (10m)")
         .option("--memory", memory, "of each program (2GiB)")
         .option("--output-max", output_max, "the largest output of each program (64MiB)");
     sandbox.declare(command);

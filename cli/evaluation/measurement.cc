@@ -1,6 +1,7 @@
 #include "cli/evaluation/measurement.h"
 
 #include <cerrno>
+#include <chrono>
 #include <cstdlib>
 #include <cstring>
 
@@ -67,12 +68,15 @@ ScratchFolder::~ScratchFolder() {
 }
 
 MeasurementEnd measure(const SandboxSettings& settings, const Measurement& measurement,
-                       const SandboxLimits& limits, const fs::path& work,
+                       SandboxLimits limits, const fs::path& work,
                        const std::function<bool()>& stop) {
+  const auto began = std::chrono::steady_clock::now();
   if (!measurement.predict.empty()) {
     const ProgramEnd end =
         run_in_sandbox(settings, predict_program(measurement, work), limits, stop);
     if (!end.failure.empty()) return {"predict", end, {}};
+    limits.timeout -= std::chrono::duration_cast<std::chrono::milliseconds>(
+        std::chrono::steady_clock::now() - began);
   }
   const SandboxedProgram score = score_program(measurement, work);
   return {"score", run_in_sandbox(settings, score, limits, stop), score.result};

@@ -39,10 +39,10 @@ struct MeasurementEnd {
   std::filesystem::path result;  ///< the file that `score` wrote
 };
 
-/// Runs both programs; the limits are those of each. `work` is empty, and gets what they write.
-/// Throws what run_in_sandbox throws.
+/// Runs both programs, in the time of `limits` together; the other limits are those of each. `work`
+/// is empty, and gets what they write. Throws what run_in_sandbox throws.
 MeasurementEnd measure(const SandboxSettings& settings, const Measurement& measurement,
-                       const SandboxLimits& limits, const std::filesystem::path& work,
+                       SandboxLimits limits, const std::filesystem::path& work,
                        const std::function<bool()>& stop);
 
 }  // namespace tarn::cli

@@ -242,6 +242,12 @@ while True:
 
 
 @needs_sandbox
+def test_both_programs_share_the_time(evaluation):
+    (evaluation.data / "score.py").write_text("import time\ntime.sleep(3)\n" + SCORE)
+    assert evaluation.failure("time.sleep(3)", "--timeout", "5s") == "program_timeout"
+
+
+@needs_sandbox
 def test_a_child_that_stays_behind_ends_and_changes_nothing(evaluation):
     found = evaluation.found("""
 if os.fork() == 0:
