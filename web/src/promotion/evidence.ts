@@ -21,7 +21,7 @@ export interface Figures {
 /** "accuracy is 0.83 (api), wanted at least 0.72", "... is 0.86, the champion's 0.83: 0.03 better, wanted at least 0.001". */
 export function figuresOf(reason: string): Figures | null {
   const match =
-    /^\S.*? is (-?[0-9][0-9.e+-]*|NaN|-?Infinity)(?: \(([^)]*)\))?(?:, the champion's ([^:]+): ([^,]+))?(?:, wanted (.*))?$/s.exec(
+    /^\S.*? is (-?[0-9][0-9.e+-]*(?: ± [0-9.e+-]+)?(?: \((?:n=\d+|\d+ examples)\))?|NaN|-?Infinity)(?: \(([^)]*)\))?(?:, the champion's ([^:]+): ([^,]+))?(?:, wanted (.*))?$/s.exec(
       reason,
     );
   if (!match) return null;

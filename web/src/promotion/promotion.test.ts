@@ -28,6 +28,10 @@ describe('figures of a rule', () => {
       wanted: 'at least 0.001',
     });
     expect(figuresOf('loss is NaN (file:metrics/m.json)')?.value).toBe('NaN');
+    const measured = figuresOf('accuracy is 0.982 (500 examples) (evaluation:digits), wanted at least 0.6');
+    expect(measured?.value).toBe('0.982 (500 examples)');
+    expect(measured?.origin).toBe('evaluation:digits');
+    expect(figuresOf('accuracy is 0.99 ± 0.01 (n=5) (api), wanted at least 0.6')?.value).toBe('0.99 ± 0.01 (n=5)');
   });
   it('leaves other reasons as they are', () => {
     expect(figuresOf('there is artifacts/model.pkl')).toBeNull();
