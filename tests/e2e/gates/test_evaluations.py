@@ -149,7 +149,7 @@ def test_a_model_that_attacks_is_the_candidates_failure(gated, repo, runner):
 
     class Attack:
         def __reduce__(self):
-            return exec, ("open('/work/data/labels.txt').read()",)
+            return exec, ("open('/evaluation/data/labels.txt').read()",)
 
     candidate(repo, "bad", pickle.dumps(Attack()))
     candidate(repo, "good", 0.4)
