@@ -226,6 +226,7 @@ Json candidate_json(const RankedCandidate& judged) {
   out["recorded_at"] = to_rfc3339(candidate.recorded);
   out["metrics"] = metrics_json(candidate.facts.metrics);
   out["unmeasured"] = unmeasured_json(candidate);
+  if (candidate.values_of) out["values_of"] = to_text(*candidate.values_of);
   if (!candidate.distinctions.empty()) out["comparisons"] = distinctions_json(candidate);
   out["review_digest"] = review_digest(candidate.review);
   out["params"] = candidate.facts.params;

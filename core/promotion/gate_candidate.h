@@ -47,6 +47,7 @@ struct GateApproval {
 struct UnmeasuredValue {
   Metric metric;
   std::string why;
+  std::optional<CommitId> of{};  ///< the commit that has it, if that is another
 };
 
 /// An object that a policy requires.
@@ -123,7 +124,8 @@ struct GateCandidate {
   std::string branch{};  ///< "" = it was not named by a branch
   CommitFacts facts;
   std::vector<UnmeasuredValue> unmeasured{};  ///< values of the commit that do not count
-  std::string author{};                       ///< the committer that the commit shows
+  std::optional<CommitId> values_of{};  ///< another commit whose values count; see carried_values.h
+  std::string author{};                 ///< the committer that the commit shows
   /// Authors of the candidate's changes, and the promoter; see `not_author`.
   std::set<std::string> authors{};
   std::string promoter{};     ///< who wants it promoted

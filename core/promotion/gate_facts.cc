@@ -20,6 +20,7 @@
 #include "core/meta/node_writer.h"
 #include "core/meta/writer.h"
 #include "core/model/repository.h"
+#include "core/promotion/carried_values.h"
 #include "core/promotion/champion.h"
 #include "core/promotion/contenders.h"
 #include "core/promotion/distinction.h"
@@ -326,6 +327,7 @@ std::vector<GateCandidate> gate_candidates(branch::Engine& engine, const Reposit
     const bool brings_nothing = base && base->root == commit.root;
     made.unmeasured = take_unmeasured(engine, repository, policy, commit,
                                       base && !brings_nothing ? &base->root : nullptr, made.facts);
+    carry_values(engine, repository, policy, commit, made);
     const auto brought =
         replaced == nullptr
             ? changes_of(engine, base, destination, commit)

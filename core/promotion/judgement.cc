@@ -457,6 +457,10 @@ Judgement judge_once(branch::Engine& engine, const Repository& repository,
   }
   for (const RankedCandidate& ranked : out.candidates) {
     for (const CheckResult& check : ranked.candidate.checks) out.mentioned.push_back(check.commit);
+    if (const auto& of = ranked.candidate.values_of) out.mentioned.push_back(*of);
+    for (const UnmeasuredValue& value : ranked.candidate.unmeasured) {
+      if (value.of) out.mentioned.push_back(*value.of);
+    }
     for (const EarlierTry& one : ranked.candidate.tries) out.mentioned.push_back(one.commit);
     for (const GateApproval& approval : ranked.candidate.approvals) {
       out.mentioned.push_back(approval.commit);

@@ -263,6 +263,7 @@ struct GatePolicy {
   std::vector<std::string> paths{};        ///< that replace-paths may name; empty = any
   std::vector<EvaluationRules> evaluations{};
   std::vector<MetricRule> metrics{};
+  bool promoted_values = false;  ///< see carried_values.h
   std::vector<TieBreak> tie_break{};
   ObjectRules objects{};
   CheckRules checks{};

@@ -7,7 +7,7 @@
 namespace tarn::promotion {
 namespace {
 
-constexpr std::array<PolicyKey, 106> kKeys{{
+constexpr std::array<PolicyKey, 107> kKeys{{
     {"name", "name", "", "The name of the policy; `tarn policy apply` takes it from here.",
      "dogs-champion"},
     {"destination", "branch", "",
@@ -179,6 +179,13 @@ constexpr std::array<PolicyKey, 106> kKeys{{
      "The user whose runs count, as in `trust`.", "\"api:bench\""},
     {"metrics[].split", "text", "", "The split of the data on which the metric was measured.",
      "validation"},
+    {"promoted_values", "true or false", "false",
+     "Where a metric has no value of a commit that another gate's promotion made, that of the "
+     "promoted "
+     "candidate counts, from runs and metadata, if the objects that `objects.required` names are "
+     "the "
+     "same byte for byte. Needs `objects.required`.",
+     "true"},
     {"tie_break", "list", "[]",
      "Ranks candidates with equal primary metrics: metrics of the policy with a goal, "
      "`model_bytes` (smaller; needs `objects.required`), `created_at` (the commit was stored, and "

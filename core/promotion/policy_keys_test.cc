@@ -23,6 +23,7 @@ std::string problem_of(const std::string& document) {
 std::string company_of(std::string_view path) {
   if (path == "unchanged_since.ref") return "paths: [\"data/**\"]";
   if (path == "compete") return "candidates: e";
+  if (path == "promoted_values") return "objects: {required: [m]}";
   if (path == "evaluations[].budget.period") return "per_author: 5";
   if (path == "unchanged_since.paths") return "ref: main";
   if (path == "metrics[].name") return "goal: max";

@@ -82,6 +82,11 @@ class PolicyReader {
     if (const YamlNode* node = find(members, "tie_break")) read_tie_break(*node);
     policy_.objects.unchanged = {Glob(kUnchangedDefault)};
     if (const YamlNode* node = find(members, "objects")) read_objects(*node);
+    if (const YamlNode* node = find(members, "promoted_values")) {
+      policy_.promoted_values = in_.flag_at(*node, "promoted_values");
+      if (policy_.promoted_values && policy_.objects.required.empty())
+        in_.complain(*node, "promoted_values", "compares what objects.required names: name it");
+    }
     policy_.checks.timeout = kCheckTimeoutDefault;
     if (const YamlNode* node = find(members, "checks")) read_checks(*node);
     if (const YamlNode* node = find(members, "attempts")) read_attempts(*node);

@@ -116,7 +116,7 @@ std::vector<UnmeasuredValue> take_unmeasured(branch::Engine& engine, const Repos
   std::erase_if(facts.metrics, [&](const Metric& metric) {
     std::string why = problem_of(metric);
     if (why.empty()) return false;
-    out.push_back({metric, std::move(why)});
+    out.push_back({.metric = metric, .why = std::move(why)});
     return true;
   });
   return out;
