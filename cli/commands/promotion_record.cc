@@ -190,7 +190,7 @@ bool lacks_metrics_only(const Json& candidate) {
   for (const Json& rule : candidate.value("rules", Json::array())) {
     const std::string code = rule.value("code", "");
     if (rule.value("outcome", "") == "fail" && code != kReasonMetricMissing &&
-        code != "untrusted_origin" && code != "replicates_missing")
+        code != "untrusted_origin" && code != "replicates_missing" && code != "slices_missing")
       return false;
   }
   return true;

@@ -8,8 +8,8 @@
 namespace tarn {
 namespace {
 
-constexpr std::array<std::string_view, 5> kOrigins = {"api", "commit-metadata", "file", "check",
-                                                      "evaluation"};
+constexpr std::array<std::string_view, 6> kOrigins = {"api",   "commit-metadata", "file",
+                                                      "check", "evaluation",      "policy"};
 
 }  // namespace
 

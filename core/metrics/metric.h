@@ -19,6 +19,7 @@ enum class MetricOrigin : uint8_t {
   kFile,            ///< a file in the commit
   kCheck,           ///< reported by a check of a promotion, from outside the candidate
   kEvaluation,      ///< measured by a runner, because a policy asks for it
+  kPolicy,          ///< computed by a gate policy from other values; never stored as a measurement
 };
 std::string_view name_of(MetricOrigin origin);  ///< for example "commit-metadata"
 std::optional<MetricOrigin> parse_metric_origin(std::string_view name);
@@ -46,7 +47,7 @@ struct Metric {
   double value = 0;  ///< may be NaN or infinite
   MetricOrigin origin = MetricOrigin::kApi;
   /// Where exactly: the run's id, the metadata key, the file's path, the check's name, the name of
-  /// the evaluation.
+  /// the evaluation, the computation.
   std::string source;
   std::string split{};     ///< for example "validation"; "" = none
   Instant measured{};      ///< within an origin the newest counts
@@ -70,7 +71,8 @@ struct Metric {
   std::string evaluation{};  ///< its key in hex
   int64_t seed = 0;          ///< of an evaluation: of its tests
 
-  /// "api", "commit-metadata", "file:<path>", "check:<name>", "evaluation:<name>".
+  /// "api", "commit-metadata", "file:<path>", "check:<name>", "evaluation:<name>",
+  /// "policy:<computation>".
   std::string origin_text() const;
 };
 

@@ -11,6 +11,7 @@
 #include "core/base/str_cat.h"
 #include "core/branch/alias_store.h"
 #include "core/meta/commits.h"
+#include "core/promotion/computed_values.h"
 #include "core/promotion/evaluation_results.h"
 #include "core/promotion/evidence.h"
 #include "core/promotion/gate_facts.h"
@@ -87,7 +88,7 @@ std::vector<Metric> remeasurements(branch::Engine& engine, const Repository& rep
 
 /// Replaces the values that the rules chose by the measurements in `again`.
 void measure_again(const GatePolicy& policy, std::vector<Metric> again, CommitFacts& facts) {
-  for (const MetricRule& rule : policy.metrics) {
+  for (const MetricRule& rule : rules_by_name(policy.metrics, std::array{&again})) {
     if (evaluation_of(policy, rule) != nullptr) continue;
     const auto is_of_rule = [&](const Metric& metric) {
       return metric.name == rule.name && metric.split == rule.split;
@@ -143,7 +144,7 @@ void mark_stale(const GatePolicy& policy, Instant promoted, Instant now, CommitF
 
 /// Keeps the better of the two values for each rule with a goal.
 void keep_best(const GatePolicy& policy, CommitFacts& best, const CommitFacts& other) {
-  for (const MetricRule& rule : policy.metrics) {
+  for (const MetricRule& rule : rules_by_name(policy.metrics, std::array{&other.metrics})) {
     if (!rule.goal || !(score_of(rule, other.metrics) > score_of(rule, best.metrics))) continue;
     const Metric better = *choose_metric(other.metrics, rule.name, rule.split, sources_of(rule));
     std::erase_if(best.metrics, [&](const Metric& metric) {
@@ -168,6 +169,7 @@ CommitFacts facts_of_winner(branch::Engine& engine, const Repository& repository
                 facts);
   cap_values(policy, std::array{winner, result}, facts);
   mark_stale(policy, promoted, engine.clock.now(), facts);
+  add_computed(policy.metrics, facts.metrics);
   return facts;
 }
 
@@ -203,6 +205,7 @@ CommitFacts champion_facts(branch::Engine& engine, const Repository& repository,
     }
     cap_values(policy, std::span(&champion, 1), facts);
     if (since) mark_stale(policy, *since, engine.clock.now(), facts);
+    add_computed(policy.metrics, facts.metrics);
   }
   facts.commit = champion;
   return facts;

@@ -8,6 +8,7 @@
 #include "core/branch/history.h"
 #include "core/meta/commits.h"
 #include "core/meta/node_store.h"
+#include "core/promotion/computed_values.h"
 #include "core/promotion/gate_facts.h"
 #include "core/promotion/gate_policies.h"
 #include "core/promotion/promotion_store.h"
@@ -46,6 +47,7 @@ std::vector<MetricRule> columns_of(branch::Engine& engine, const Repository& rep
     if (!has_primary) column.primary = rule->primary;
     column.trusted = rule->trusted;
     column.runs = rule->runs;
+    column.slices = rule->slices;
   }
   return columns;
 }
@@ -170,7 +172,11 @@ CompareAnswer compare_candidates(branch::Engine& engine, const Repository& repos
   if (answer.baseline)
     commits.push_back(measured_commit(engine, repository.id, answer.baseline->commit.id));
   std::vector<CommitFacts> facts = facts_of(engine, repository.id, commits, wanted);
-  for (CommitFacts& one : facts) aggregate_replicates(columns, one);
+  for (CommitFacts& one : facts) {
+    limit_slices(columns, one.metrics);
+    aggregate_replicates(columns, one);
+    add_computed(columns, one.metrics);
+  }
   std::optional<CommitFacts> baseline;
   if (answer.baseline) {
     baseline = std::move(facts.back());

@@ -8,6 +8,7 @@
 
 #include "core/base/enum_names.h"
 #include "core/base/str_cat.h"
+#include "core/promotion/computed_values.h"
 #include "core/promotion/metric_choice.h"
 #include "core/promotion/ranking.h"
 #include "core/promotion/replicates.h"
@@ -43,6 +44,24 @@ std::vector<MetricRule> all_metrics(std::span<const Contestant> contestants,
       break;
     }
     out.push_back({.name = name, .split = split});
+  }
+  return out;
+}
+
+/// The rules with a column for every metric that a pattern matches.
+std::vector<MetricRule> columns_of(const std::vector<MetricRule>& rules,
+                                   std::span<const Contestant> contestants,
+                                   const CommitFacts* baseline,
+                                   std::vector<std::string>& warnings) {
+  std::vector<const std::vector<Metric>*> commits;
+  if (baseline != nullptr) commits.push_back(&baseline->metrics);
+  for (const Contestant& contestant : contestants) commits.push_back(&contestant.facts.metrics);
+  std::vector<MetricRule> out = rules_by_name(rules, commits);
+  const size_t most = std::max(rules.size(), kComparedMetricsMax);
+  if (out.size() > most) {
+    warnings.push_back(str_cat("there are ", out.size(), " metrics, shown are the first ", most,
+                               ": name those to compare"));
+    out.resize(most);
   }
   return out;
 }
@@ -150,8 +169,8 @@ std::optional<ParamsShown> parse_params_shown(std::string_view name) {
 Comparison compare(std::span<const Contestant> contestants, const CommitFacts* baseline,
                    std::vector<MetricRule> metrics, ParamsShown params) {
   Comparison out;
-  out.metrics =
-      metrics.empty() ? all_metrics(contestants, baseline, out.warnings) : std::move(metrics);
+  out.metrics = metrics.empty() ? all_metrics(contestants, baseline, out.warnings)
+                                : columns_of(metrics, contestants, baseline, out.warnings);
   const std::set<std::string> names = shown_params(contestants, baseline, params, out.warnings);
   if (baseline != nullptr) {
     for (const MetricRule& rule : out.metrics) out.baseline.push_back(value_of(*baseline, rule));

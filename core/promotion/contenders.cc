@@ -5,6 +5,7 @@
 
 #include "core/branch/history.h"
 #include "core/meta/commits.h"
+#include "core/promotion/computed_values.h"
 #include "core/promotion/gate_facts.h"
 #include "core/promotion/metric_choice.h"
 #include "core/promotion/replicates.h"
@@ -28,6 +29,10 @@ void drop_idle(branch::Engine& engine, const Repository& repository, const Commi
 bool lacks_metric(const GatePolicy& policy, const CommitFacts& facts) {
   const GateCandidate unchecked{.ref = "", .facts = facts};
   return std::any_of(policy.metrics.begin(), policy.metrics.end(), [&](const MetricRule& rule) {
+    if (rule.slices) {
+      return slices_of(rule, facts.metrics).size() < rule.slices->min_count &&
+             !check_may_bring(policy, unchecked, rule);
+    }
     const Metric* metric = choose_metric(facts.metrics, rule.name, rule.split, sources_of(rule));
     return (metric == nullptr || !is_measured_as(rule, *metric)) &&
            !check_may_bring(policy, unchecked, rule);

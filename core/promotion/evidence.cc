@@ -429,7 +429,11 @@ std::vector<Metric> winner_metrics(const std::string& evidence) {
   const Json* winner = winner_of(all);
   if (winner == nullptr) return out;
   try {
-    for (const Json& item : winner->at("metrics")) out.push_back(metric_from(item));
+    for (const Json& item : winner->at("metrics")) {
+      Metric metric = metric_from(item);
+      // The policy of today computes them again.
+      if (metric.origin != MetricOrigin::kPolicy) out.push_back(std::move(metric));
+    }
     for (const Json& check : winner->at("checks")) {
       if (!check.at("counts").get<bool>() || check.at("status") != name_of(CheckStatus::kSuccess))
         continue;

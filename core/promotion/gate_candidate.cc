@@ -9,6 +9,7 @@
 #include "core/base/enum_names.h"
 #include "core/base/number.h"
 #include "core/base/wire.h"
+#include "core/promotion/computed_values.h"
 #include "core/promotion/metric_choice.h"
 
 namespace tarn::promotion {
@@ -35,6 +36,7 @@ std::vector<Metric> metrics_of(const GatePolicy& policy, const GateCandidate& ca
                          .split = metric.split});
     }
   }
+  add_computed(policy.metrics, metrics);
   return metrics;
 }
 

@@ -146,7 +146,8 @@ struct GateCandidate {
   std::string rejection{};
 };
 
-/// The values of a candidate including those of its required checks. Other checks do not count,
+/// The values of a candidate including those of its required checks, and those that the policy
+/// computes. Other checks do not count,
 /// because anybody may report them.
 std::vector<Metric> metrics_of(const GatePolicy& policy, const GateCandidate& candidate);
 /// The report under this name that counts: a failure that its reporter has not superseded, about

@@ -22,6 +22,7 @@
 #include "core/model/repository.h"
 #include "core/promotion/carried_values.h"
 #include "core/promotion/champion.h"
+#include "core/promotion/computed_values.h"
 #include "core/promotion/contenders.h"
 #include "core/promotion/distinction.h"
 #include "core/promotion/evaluation_results.h"
@@ -246,8 +247,12 @@ std::vector<std::string> webhooks_not_there(branch::Engine& engine, RepositoryId
 runs::FactsWanted facts_wanted(std::span<const MetricRule> rules) {
   runs::FactsWanted wanted;
   for (const MetricRule& rule : rules) {
-    wanted.names.push_back(rule.name);
-    wanted.bare_names.push_back(rule.name);
+    if (rule.slices) {
+      wanted.name_globs.push_back(rule.slices->match.pattern());
+    } else {
+      wanted.names.push_back(rule.name);
+      wanted.bare_names.push_back(rule.name);
+    }
     if (rule.runs) wanted.run_params.push_back(rule.runs->by);
     for (const MetricSource& source : rule.trusted) {
       if (source.file) wanted.extra_globs.push_back(source.file->pattern());
@@ -269,6 +274,7 @@ std::vector<CommitFacts> facts_of(branch::Engine& engine, RepositoryId repositor
       runs::commit_facts(engine, repository, commits, facts_wanted(policy.metrics));
   for (CommitFacts& facts : out) {
     if (counts) std::erase_if(facts.metrics, [&](const Metric& metric) { return !counts(metric); });
+    limit_slices(policy.metrics, facts.metrics);
     aggregate_replicates(policy.metrics, facts);
   }
   add_results(engine, repository, policy, out);

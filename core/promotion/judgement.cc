@@ -397,6 +397,10 @@ Judgement judge_once(branch::Engine& engine, const Repository& repository,
                           .is_branch = !candidate.branch.empty() || pinned[i].gone,
                           .since = pinned[i].since});
     const CommitFacts* const to_beat = baseline ? baseline->against(commit) : nullptr;
+    for (Metric& metric : metrics_of(out.policy, candidate)) {
+      if (metric.origin == MetricOrigin::kPolicy)
+        candidate.facts.metrics.push_back(std::move(metric));
+    }
     candidate.review = review_of(review, out.policy, candidate, to_beat);
     Verdict verdict = evaluate(out.policy, candidate, to_beat, recent);
     // A dry run asks for nothing, and what fails already is not worth a measurement.

@@ -24,6 +24,8 @@ std::span<const MetricSource> usual_sources() {
 }
 
 std::span<const MetricSource> sources_of(const MetricRule& rule) {
+  static const std::vector<MetricSource> kComputed = {{.origin = MetricOrigin::kPolicy}};
+  if (rule.is_computed()) return kComputed;
   return rule.trusted.empty() ? usual_sources() : std::span<const MetricSource>(rule.trusted);
 }
 

@@ -14,6 +14,7 @@ namespace tarn::promotion {
 /// The default order of origins: api, commit metadata, files.
 std::span<const MetricSource> usual_sources();
 
+/// Sources of the rule; a computed value has the policy alone.
 std::span<const MetricSource> sources_of(const MetricRule& rule);
 
 /// The value from the first of `sources` that has one, and of that the first in `metrics` (the

@@ -25,7 +25,7 @@ bool is_unseen(std::string_view text, size_t at) {
 
 /// Why the text may not name a metric or a split; "" = it may.
 std::string_view problem_of_name(std::string_view name) {
-  if (name.find('*') != name.npos) return "holds '*', and names are no patterns: write a rule each";
+  if (name.find('*') != name.npos) return "holds '*', and names are no patterns: write match";
   if (trimmed(name) != name) return "begins or ends with a blank";
   for (size_t i = 0; i < name.size(); ++i) {
     if (is_unseen(name, i)) return "holds a character that is not shown";
@@ -74,11 +74,16 @@ class MetricRuleReader {
     MetricRule rule;
     const Members members = in_.members_of(node, path, policy_keys_below("metrics[]"));
     if (node.kind != YamlNode::Kind::kMap) return rule;
-    if (const YamlNode* name = find(members, "name")) {
+    const YamlNode* name = find(members, "name");
+    const YamlNode* match = find(members, "match");
+    if (name != nullptr && match != nullptr) {
+      in_.complain(node, path, "give name or match, not both");
+    } else if (name != nullptr) {
       rule.name = metric_name_at(*name, path + ".name");
-    } else {
-      in_.complain(node, path, "name is missing");
+    } else if (match == nullptr) {
+      in_.complain(node, path, "name or match is missing");
     }
+    read_slices(members, node, path, rule);
     if (const YamlNode* split = find(members, "split")) {
       rule.split = metric_name_at(*split, path + ".split");
     }
@@ -98,6 +103,8 @@ class MetricRuleReader {
       rule.primary = in_.flag_at(*primary, path + ".primary");
       if (rule.primary && find(members, "goal") == nullptr) {
         in_.complain(*primary, path + ".primary", "needs a goal: max or min");
+      } else if (rule.primary && rule.is_each()) {
+        in_.complain(*primary, path + ".primary", "several values rank nobody: write aggregate");
       }
     }
     read_trusted(members, path, rule);
@@ -116,6 +123,8 @@ class MetricRuleReader {
       in_.complain(node, path, "an evaluation is the only source, given by from");
     }
     if (!rule.distinction) return;
+    if (rule.slices)
+      in_.complain(node, path + ".vs_champion.lower_bound", "write a rule for each name");
     const bool is_given =
         std::any_of(bounds->members.begin(), bounds->members.end(),
                     [](const auto& member) { return member.first.text == "test"; });
@@ -134,6 +143,33 @@ class MetricRuleReader {
       in_.complain(node, path + ".vs_champion.lower_bound",
                    "must be 0 with mcnemar, which says only which of two is better");
     }
+  }
+
+  void read_slices(const Members& members, const YamlNode& node, const std::string& path,
+                   MetricRule& rule) {
+    const YamlNode* match = find(members, "match");
+    const YamlNode* how = find(members, "aggregate");
+    const YamlNode* min_count = find(members, "min_count");
+    if (match == nullptr) {
+      if (how != nullptr || min_count != nullptr)
+        in_.complain(node, path, "aggregate and min_count need match");
+      return;
+    }
+    const auto glob = in_.glob_at(*match, path + ".match", kPolicyGlobBytesMax);
+    if (!glob) return;
+    SliceRules& slices = rule.slices.emplace(SliceRules{.match = *glob});
+    rule.name = glob->pattern();
+    if (how != nullptr) {
+      slices.aggregate = parse_aggregate(how->text);
+      if (!slices.aggregate) in_.expected(*how, path + ".aggregate", "min, mean or max");
+      if (slices.aggregate) rule.name = str_cat(name_of(*slices.aggregate), "(", rule.name, ")");
+    }
+    if (min_count != nullptr) {
+      slices.min_count = in_.count_at(*min_count, path + ".min_count", kSlicesMax).value_or(1);
+      if (slices.min_count == 0) in_.expected(*min_count, path + ".min_count", "1 or more");
+    }
+    if (const YamlNode* runs = find(members, "runs"))
+      in_.complain(*runs, path + ".runs", "write a rule for each name");
   }
 
   void read_runs(const YamlNode& node, const std::string& path, MetricRule& rule) {
@@ -233,6 +269,7 @@ class MetricRuleReader {
         in_.members_of(node, path, policy_keys_below("metrics[].vs_champion.cap"));
     if (node.kind != YamlNode::Kind::kMap) return;
     if (!has_goal) in_.complain(node, path, "needs a goal: better is more with max, less with min");
+    if (rule.slices) in_.complain(node, path, "write a rule for each name");
     const YamlNode* commit = find(members, "commit");
     const YamlNode* value = find(members, "value");
     const YamlNode* reason = find(members, "reason");
@@ -297,7 +334,8 @@ class MetricRuleReader {
     const bool file = origin == MetricOrigin::kFile && !detail.empty();
     const bool evaluation = origin == MetricOrigin::kEvaluation && is_policy_name(detail);
     const bool any = plain && origin != MetricOrigin::kEvaluation;
-    if (!origin || !(any || check || reporter || file || evaluation)) {
+    if (!origin || origin == MetricOrigin::kPolicy ||
+        !(any || check || reporter || file || evaluation)) {
       in_.expected(node, path,
                    "api, api:USER, commit-metadata, check, check:NAME, file, file:PATTERN or "
                    "evaluation:NAME");

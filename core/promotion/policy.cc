@@ -13,6 +13,7 @@ namespace tarn::promotion {
 namespace {
 
 constexpr std::array<std::string_view, 2> kGoals = {"max", "min"};
+constexpr std::array<std::string_view, 3> kAggregates = {"min", "mean", "max"};
 constexpr std::array<std::string_view, 3> kMethods = {"merge", "squash", "replace-paths"};
 constexpr std::array<std::string_view, kChampionBounds> kBounds = {"min_delta",
                                                                    "max_delta",
@@ -64,9 +65,7 @@ bool demands_anything(const GatePolicy& policy) {
 /// Whether the value of the rule's metric can make a candidate fail or win.
 bool decides(const GatePolicy& policy, const MetricRule& rule) {
   const auto names = [&](const TieBreak& by) { return by.metric == rule.name; };
-  return rule.min || rule.max || rule.floor || rule.distinction || rule.primary ||
-         std::any_of(rule.vs_champion.begin(), rule.vs_champion.end(),
-                     [](const std::optional<double>& bound) { return bound.has_value(); }) ||
+  return rule.min || rule.max || rule.slices || rule.compares() || rule.primary ||
          policy.leading_rule() == &rule ||
          std::any_of(policy.tie_break.begin(), policy.tie_break.end(), names);
 }
@@ -76,6 +75,13 @@ bool decides(const GatePolicy& policy, const MetricRule& rule) {
 std::string_view name_of(MetricGoal goal) { return kGoals[static_cast<size_t>(goal)]; }
 std::optional<MetricGoal> parse_metric_goal(std::string_view name) {
   return find_name<MetricGoal>(kGoals, name);
+}
+
+std::string_view name_of(Aggregate aggregate) {
+  return kAggregates[static_cast<size_t>(aggregate)];
+}
+std::optional<Aggregate> parse_aggregate(std::string_view name) {
+  return find_name<Aggregate>(kAggregates, name);
 }
 
 std::string_view name_of(PromotionMethod method) { return kMethods[static_cast<size_t>(method)]; }
@@ -102,6 +108,12 @@ bool MetricSource::names_one() const {
 
 std::string_view name_of(ChampionBound bound) { return kBounds[static_cast<size_t>(bound)]; }
 
+bool MetricRule::compares() const {
+  return floor || distinction ||
+         std::any_of(vs_champion.begin(), vs_champion.end(),
+                     [](const std::optional<double>& bound) { return bound.has_value(); });
+}
+
 bool GatePolicy::permits(PromotionMethod method) const {
   return methods.empty() || std::find(methods.begin(), methods.end(), method) != methods.end();
 }
@@ -123,7 +135,7 @@ const MetricRule* GatePolicy::leading_rule() const {
   const MetricRule* first = nullptr;
   for (const MetricRule& rule : metrics) {
     if (rule.primary) return &rule;
-    if (first == nullptr && rule.goal) first = &rule;
+    if (first == nullptr && rule.ranks()) first = &rule;
   }
   return first;
 }

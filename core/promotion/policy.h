@@ -122,7 +122,23 @@ struct DistinctionRule {
 constexpr double kConfidenceMin = 0.5;
 constexpr double kConfidenceMax = 0.9999;
 
+/// How several values become one.
+enum class Aggregate : uint8_t { kMin, kMean, kMax };
+std::string_view name_of(Aggregate aggregate);  ///< "min", "mean", "max"
+std::optional<Aggregate> parse_aggregate(std::string_view name);
+
+/// The metrics of a rule whose names match a pattern.
+struct SliceRules {
+  Glob match;
+  std::optional<Aggregate> aggregate{};  ///< of their values; nullopt: the rule holds for each
+  uint32_t min_count = 1;                ///< how many must match at least
+  bool operator==(const SliceRules&) const = default;
+};
+/// Metrics that all patterns of a policy may match together; more fail the candidate.
+constexpr size_t kSlicesMax = 256;
+
 struct MetricRule {
+  /// The metric; a rule with a pattern has the pattern, an aggregate for example "min(slice.*)".
   std::string name;
   std::string split{};
   std::optional<MetricGoal> goal{};
@@ -137,7 +153,14 @@ struct MetricRule {
   std::optional<ChampionCap> cap{};      ///< needs a goal
   /// Needs a goal, and `runs` of two or more, or values of an evaluation.
   std::optional<DistinctionRule> distinction{};
+  std::optional<SliceRules> slices{};  ///< excludes `runs`, `cap` and `distinction`
   bool operator==(const MetricRule&) const = default;
+
+  bool is_each() const { return slices && !slices->aggregate; }
+  /// Whether the policy computes its value from those of other rules.
+  bool is_computed() const { return slices && slices->aggregate; }
+  bool compares() const;  ///< with the champion, or the last ones
+  bool ranks() const { return goal && !is_each(); }
 };
 
 struct TieBreak {
@@ -280,7 +303,7 @@ struct GatePolicy {
   bool measures() const { return !metrics.empty() || !checks.required.empty(); }
   const MetricRule* find_metric(std::string_view name) const;  ///< the first of that name
   const EvaluationRules* find_evaluation(std::string_view name) const;
-  /// The metric that ranks: the primary one, else the first with a goal; nullptr = none.
+  /// The metric that ranks: the primary one, else the first that ranks; nullptr = none.
   const MetricRule* leading_rule() const;
   std::vector<PolicyUser*> users();       ///< all that it names
   std::vector<GroupApprovals*> groups();  ///< all that it names

@@ -7,7 +7,7 @@
 namespace tarn::promotion {
 namespace {
 
-constexpr std::array<PolicyKey, 107> kKeys{{
+constexpr std::array<PolicyKey, 110> kKeys{{
     {"name", "name", "", "The name of the policy; `tarn policy apply` takes it from here.",
      "dogs-champion"},
     {"destination", "branch", "",
@@ -90,7 +90,17 @@ constexpr std::array<PolicyKey, 107> kKeys{{
     {"evaluations[].wait", "time", "1d",
      "How long a promotion waits for results; at most 365 days.", "2h"},
     {"metrics", "list of maps", "[]", "Rules for metrics; at most 64, one per name and split.", ""},
-    {"metrics[].name", "text", "", "**Required** in its map. The metric.", "accuracy"},
+    {"metrics[].name", "text", "", "**Required** in its map, or `match`. The metric.", "accuracy"},
+    {"metrics[].match", "pattern of metrics", "",
+     "All metrics whose names match, instead of `name`; at most 256 in all patterns. What the "
+     "champion has must be there. Excludes `runs`, `cap` and `lower_bound`.",
+     "\"slice.*\""},
+    {"metrics[].aggregate", "`min`, `mean` or `max`", "",
+     "Of `match`: the rule is about this value of all of them, which is called `min(slice.*)` and "
+     "ranks like a metric. Without it the rule holds for each of them.",
+     "min"},
+    {"metrics[].min_count", "number, 1 to 256", "1",
+     "Of `match`: how many metrics must match; fewer fail with `slices_missing`.", "10"},
     {"metrics[].goal", "`max` or `min`", "",
      "Which direction is better. Needed for ranking and for `vs_champion` with `delta`.", "max"},
     {"metrics[].min", "number", "", "The least value, inclusive.", "0.6"},

@@ -26,7 +26,8 @@ std::string company_of(std::string_view path) {
   if (path == "promoted_values") return "objects: {required: [m]}";
   if (path == "evaluations[].budget.period") return "per_author: 5";
   if (path == "unchanged_since.paths") return "ref: main";
-  if (path == "metrics[].name") return "goal: max";
+  if (path == "metrics[].name" || path == "metrics[].match") return "goal: max";
+  if (path == "metrics[].aggregate" || path == "metrics[].min_count") return "match: s";
   if (path == "metrics[].runs.by") return "min: 5";
   if (path == "metrics[].runs.min") return "by: param.seed";
   if (path.starts_with("metrics[].runs.")) return "min: 5, by: param.seed";

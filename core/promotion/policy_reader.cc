@@ -227,7 +227,7 @@ class PolicyReader {
     const auto text = in_.text_at(item, path, kMetricNameBytesMax);
     if (!text) return std::nullopt;
     const MetricRule* rule = policy_.find_metric(*text);
-    if (rule != nullptr && rule->goal) return TieBreak{TieBreak::Kind::kMetric, *text};
+    if (rule != nullptr && rule->ranks()) return TieBreak{TieBreak::Kind::kMetric, *text};
     if (*text == "model_bytes") return TieBreak{TieBreak::Kind::kModelBytes};
     if (*text == "created_at") return TieBreak{TieBreak::Kind::kCreatedAt};
     in_.expected(item, path, "a metric of the policy with a goal, model_bytes or created_at");
@@ -236,11 +236,7 @@ class PolicyReader {
 
   /// Without an alias the promoter could choose the champion, or that there is none.
   void check_champion(const Members& members) {
-    const auto compares = [](const MetricRule& rule) {
-      return rule.floor || rule.distinction ||
-             std::any_of(rule.vs_champion.begin(), rule.vs_champion.end(),
-                         [](const std::optional<double>& bound) { return bound.has_value(); });
-    };
+    const auto compares = [](const MetricRule& rule) { return rule.compares(); };
     if (policy_.alias.empty() && policy_.baseline != Baseline::kDestination &&
         std::any_of(policy_.metrics.begin(), policy_.metrics.end(), compares)) {
       in_.complain(

@@ -57,7 +57,8 @@ std::string code_of(const Verdict& verdict) {
   const bool all_missing =
       std::all_of(verdict.rules.begin(), verdict.rules.end(), [](const RuleResult& rule) {
         return rule.outcome != RuleOutcome::kFail || rule.code == "metric_missing" ||
-               rule.code == "untrusted_origin" || rule.code == "replicates_missing";
+               rule.code == "untrusted_origin" || rule.code == "replicates_missing" ||
+               rule.code == "slices_missing";
       });
   return all_missing ? "metric_missing" : "gate_failed";
 }

@@ -1,11 +1,13 @@
 #include "core/promotion/ranking.h"
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <numeric>
 #include <utility>
 
 #include "core/base/str_cat.h"
+#include "core/promotion/computed_values.h"
 #include "core/promotion/distinction.h"
 #include "core/promotion/metric_choice.h"
 #include "core/statistics/statistics.h"
@@ -50,9 +52,9 @@ namespace {
 /// When the server had the commit and the runs whose values count. A value that its reporter
 /// recorded again counts from the first time.
 Instant complete_since(const GatePolicy& policy, const GateCandidate& candidate,
-                       std::span<const Metric> metrics) {
+                       const std::vector<Metric>& metrics) {
   Instant since = candidate.recorded;
-  for (const MetricRule& rule : policy.metrics) {
+  for (const MetricRule& rule : rules_by_name(policy.metrics, std::array{&metrics})) {
     const Metric* chosen = choose_metric(metrics, rule.name, rule.split, sources_of(rule));
     if (!rule.goal || chosen == nullptr || chosen->origin != MetricOrigin::kApi) continue;
     Instant first = chosen->measured;
@@ -70,7 +72,7 @@ Instant complete_since(const GatePolicy& policy, const GateCandidate& candidate,
 
 /// The sort keys of a candidate; greater ones rank first.
 std::vector<double> sort_keys(const GatePolicy& policy, const GateCandidate& candidate,
-                              std::span<const Metric> metrics) {
+                              const std::vector<Metric>& metrics) {
   std::vector<double> keys;
   const double age = -static_cast<double>(to_millis(complete_since(policy, candidate, metrics)));
   if (const MetricRule* leading = policy.leading_rule())
@@ -144,13 +146,18 @@ Ranking rank_candidates(const GatePolicy& policy, std::span<const GateCandidate>
   for (const GateCandidate& candidate : candidates) {
     metrics.push_back(metrics_of(policy, candidate));
     keys.push_back(sort_keys(policy, candidate, metrics.back()));
-    std::vector<double>& row = scores.emplace_back();
-    for (const MetricRule& rule : policy.metrics) {
-      if (rule.goal) row.push_back(score_of(rule, metrics.back()));
-    }
     if (leading != nullptr) {
       values.push_back(
           choose_metric(metrics.back(), leading->name, leading->split, sources_of(*leading)));
+    }
+  }
+  std::vector<const std::vector<Metric>*> all;
+  for (const std::vector<Metric>& one : metrics) all.push_back(&one);
+  const std::vector<MetricRule> rules = rules_by_name(policy.metrics, all);
+  for (const std::vector<Metric>& one : metrics) {
+    std::vector<double>& row = scores.emplace_back();
+    for (const MetricRule& rule : rules) {
+      if (rule.goal) row.push_back(score_of(rule, one));
     }
   }
   const std::vector<bool> dominated = find_dominated(scores);

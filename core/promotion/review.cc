@@ -1,5 +1,6 @@
 #include "core/promotion/review.h"
 
+#include <array>
 #include <cmath>
 #include <set>
 
@@ -10,6 +11,7 @@
 #include "core/base/error.h"
 #include "core/base/number.h"
 #include "core/base/str_cat.h"
+#include "core/promotion/computed_values.h"
 #include "core/promotion/metric_choice.h"
 #include "core/promotion/replicates.h"
 
@@ -40,12 +42,13 @@ Json values_json(const GatePolicy& policy, const GateCandidate& candidate,
                  const CommitFacts* baseline) {
   const std::vector<Metric> metrics = metrics_of(policy, candidate);
   Json out = Json::object();
-  for (const MetricRule& rule : policy.metrics) {
+  const std::array commits = {&metrics, baseline == nullptr ? nullptr : &baseline->metrics};
+  for (const MetricRule& rule : rules_by_name(policy.metrics, commits)) {
     Json& value = out[rule.split.empty() ? rule.name : str_cat(rule.name, "@", rule.split)];
     // Without the correction, which a commit of any other candidate changes: every judgement makes
     // it again.
     if (const auto at = candidate.distinctions.find({rule.name, rule.split});
-        at != candidate.distinctions.end()) {
+        at != candidate.distinctions.end() && rule.distinction) {
       value["test"] = {{"name", name_of(at->second.test)},
                        {"confidence", to_text(rule.distinction->confidence)},
                        {"improvement", to_text(at->second.improvement)},

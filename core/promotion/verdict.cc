@@ -13,6 +13,7 @@
 #include "core/base/str_cat.h"
 #include "core/base/text.h"
 #include "core/promotion/approver_groups.h"
+#include "core/promotion/computed_values.h"
 #include "core/promotion/metric_choice.h"
 #include "core/promotion/replicates.h"
 #include "core/promotion/review.h"
@@ -159,24 +160,109 @@ class RuleEvaluation {
     }
   }
 
-  void judge_metric(const MetricRule& rule) {
-    const std::string id = id_of(rule);
+  static std::string text_of(const Metric& metric) {
+    return str_cat(measured_text(metric), " (", metric.origin_text(), ")");
+  }
+
+  /// The value that counts; nullptr: the result of the rule `id` says why none does.
+  const Metric* usable_value(const MetricRule& rule, const std::string& id) {
     const Metric* metric = choose_metric(metrics_, rule.name, rule.split, sources_of(rule));
-    if (rule.runs && (metric == nullptr || !is_measured_as(rule, *metric)))
-      return judge_replicates(*rule.runs, id, metric);
-    if (metric == nullptr) return judge_missing(rule, id);
-    const std::string value = str_cat(measured_text(*metric), " (", metric->origin_text(), ")");
+    if (rule.runs && (metric == nullptr || !is_measured_as(rule, *metric))) {
+      judge_replicates(*rule.runs, id, metric);
+      return nullptr;
+    }
+    if (metric == nullptr) {
+      judge_missing(rule, id);
+      return nullptr;
+    }
     if (const Metric* other = find_contradiction(metrics_, rule, *metric)) {
-      return fail(
-          id, "ambiguous",
-          str_cat(rule.name, " is ", value, reported_by(*metric), " and ", to_text(other->value),
-                  " (", other->origin_text(), ")", reported_by(*other),
-                  ": let the policy's trust name whose value counts, or measure a new "
-                  "commit"));
+      fail(id, "ambiguous",
+           str_cat(rule.name, " is ", text_of(*metric), reported_by(*metric), " and ",
+                   to_text(other->value), " (", other->origin_text(), ")", reported_by(*other),
+                   ": let the policy's trust name whose value counts, or measure a new "
+                   "commit"));
+      return nullptr;
     }
     if (!std::isfinite(metric->value)) {
-      return fail(id, "not_finite", str_cat(rule.name, " is ", value, ", which is no number"));
+      fail(id, "not_finite", str_cat(rule.name, " is ", text_of(*metric), ", which is no number"));
+      return nullptr;
     }
+    return metric;
+  }
+
+  /// The names that a rule with a pattern is about: the candidate's, and the champion's, which it
+  /// must not leave out. nullopt: the result says why they are not judged.
+  std::optional<std::set<std::string>> judge_names(const MetricRule& rule) {
+    const std::string id = id_of(rule) + ".min_count";
+    std::set<std::string> names = slices_of(rule, metrics_);
+    const size_t found = names.size();
+    if (champion_ != nullptr) names.merge(slices_of(rule, champion_->metrics));
+    slices_ += names.size();
+    const std::string& pattern = rule.slices->match.pattern();
+    if (slices_ > kSlicesMax) {
+      fail(id, "too_many_slices",
+           str_cat("the patterns of the policy match more than ", kSlicesMax, " metrics: let ",
+                   pattern, " match less"));
+      return std::nullopt;
+    }
+    if (champion_ != nullptr && lacks_result(rule, id)) return std::nullopt;
+    if (found < rule.slices->min_count &&
+        (missing_result(rule, candidate_.facts) || check_may_bring(policy_, candidate_, rule))) {
+      judge_missing(rule, id);
+    } else {
+      judge_bound(
+          id, found >= rule.slices->min_count, "slices_missing",
+          str_cat(found, " metrics match ", pattern, ", wanted at least ", rule.slices->min_count));
+    }
+    return names;
+  }
+
+  /// Each metric that a pattern matches.
+  void judge_slices(const MetricRule& rule) {
+    const auto names = judge_names(rule);
+    if (!names) return;
+    const auto has = [&](const CommitFacts& facts, const MetricRule& one) {
+      return choose_metric(facts.metrics, one.name, one.split, sources_of(one)) != nullptr;
+    };
+    for (const std::string& name : *names) {
+      MetricRule one = rule_of_slice(rule, name);
+      if (champion_ != nullptr && one.compares() && !has(*champion_, one)) {
+        one.vs_champion = {};
+        skip(id_of(one) + ".vs_champion", "champion_metric_missing",
+             str_cat("the champion has no ", name, ", so nothing compares it"));
+      }
+      if (one.floor && std::none_of(recent_.begin(), recent_.end(),
+                                    [&](const CommitFacts& facts) { return has(facts, one); })) {
+        one.floor.reset();
+      }
+      judge_metric(one);
+    }
+  }
+
+  /// Whether all values are there that the rule's is computed from; else the result says why not.
+  bool has_parts(const MetricRule& rule, const std::string& id) {
+    const auto names = judge_names(rule);
+    if (!names || names->empty()) return false;
+    return std::all_of(names->begin(), names->end(), [&](const std::string& name) {
+      return usable_value(rule_of_slice(rule, name), id) != nullptr;
+    });
+  }
+
+  /// The value to compare with the champion's: an aggregate is of those that the champion has, so
+  /// that other metrics make it no better.
+  double compared_value(const MetricRule& rule, double value) const {
+    if (!rule.is_computed() || champion_ == nullptr) return value;
+    const auto same = aggregate_of(rule, slices_of(rule, champion_->metrics), metrics_);
+    return same ? same->value : value;
+  }
+
+  void judge_metric(const MetricRule& rule) {
+    if (rule.is_each()) return judge_slices(rule);
+    const std::string id = id_of(rule);
+    if (rule.is_computed() && !has_parts(rule, id)) return;
+    const Metric* metric = usable_value(rule, id);
+    if (metric == nullptr) return;
+    const std::string value = text_of(*metric);
     pass(id, str_cat(rule.name, " is ", value));
     if (rule.min) {
       judge_bound(id + ".min", metric->value >= *rule.min, "below_min",
@@ -187,7 +273,9 @@ class RuleEvaluation {
                   str_cat(rule.name, " is ", value, ", wanted at most ", to_text(*rule.max)));
     }
     for (size_t i = 0; i < kChampionBounds; ++i) {
-      if (rule.vs_champion[i]) judge_distance(rule, static_cast<ChampionBound>(i), metric->value);
+      if (rule.vs_champion[i]) {
+        judge_distance(rule, static_cast<ChampionBound>(i), compared_value(rule, metric->value));
+      }
     }
     if (rule.distinction) judge_distinction(rule, *metric);
     if (rule.floor) judge_floor(rule, metric->value);
@@ -270,6 +358,18 @@ class RuleEvaluation {
                  " was not measured for this commit", others.empty() ? "" : ", only ", others));
   }
 
+  /// Whether the champion's value comes from an evaluation without a result; the result of the rule
+  /// `id` says so.
+  bool lacks_result(const MetricRule& rule, const std::string& id) {
+    const auto evaluation = missing_result(rule, *champion_);
+    if (!evaluation) return false;
+    const auto& [name, missing] = *evaluation;
+    add(id, missing->pending ? RuleOutcome::kPending : RuleOutcome::kFail,
+        missing->pending ? missing->code : str_cat("champion_", missing->code),
+        str_cat("the champion has no result of evaluation ", name, ": ", missing->reason));
+    return true;
+  }
+
   /// The value to compare with, measured as the rule says; nullptr: there is none, and the result
   /// of the rule `id` says so.
   const Metric* champion_value(const MetricRule& rule, const std::string& id) {
@@ -279,13 +379,7 @@ class RuleEvaluation {
     }
     const Metric* other =
         choose_metric(champion_->metrics, rule.name, rule.split, sources_of(rule));
-    if (const auto evaluation = missing_result(rule, *champion_); evaluation && other == nullptr) {
-      const auto& [name, missing] = *evaluation;
-      add(id, missing->pending ? RuleOutcome::kPending : RuleOutcome::kFail,
-          missing->pending ? missing->code : str_cat("champion_", missing->code),
-          str_cat("the champion has no result of evaluation ", name, ": ", missing->reason));
-      return nullptr;
-    }
+    if (other == nullptr && lacks_result(rule, id)) return nullptr;
     if (other == nullptr || !std::isfinite(other->value)) {
       fail(id, "champion_metric_missing",
            str_cat("the champion has no ", rule.name,
@@ -508,7 +602,7 @@ class RuleEvaluation {
 
   /// Whether the user recorded a value that decides, or reported a check that counts.
   bool has_measured(const std::string& user) const {
-    for (const MetricRule& rule : policy_.metrics) {
+    for (const MetricRule& rule : rules_by_name(policy_.metrics, std::array{&metrics_})) {
       const Metric* metric = choose_metric(metrics_, rule.name, rule.split, sources_of(rule));
       if (metric == nullptr) continue;
       const std::vector<Replicate>& counted = metric->replicates.counted;
@@ -554,6 +648,7 @@ class RuleEvaluation {
   const CommitFacts* const champion_;
   const std::span<const CommitFacts> recent_;
   const std::vector<Metric> metrics_;
+  size_t slices_ = 0;  ///< metrics that patterns have matched so far
   Verdict verdict_;
 };
 

@@ -55,14 +55,23 @@ void add_extras(branch::Engine& engine, const Repository& repository, const Fact
   if (!wanted.extra_globs.empty()) {
     read_metric_files(engine, repository, commit, wanted.extra_globs, rules.globs, extra);
   }
-  const std::set<std::string> names(wanted.names.begin(), wanted.names.end());
-  for (Metric& metric : extra.metrics) {
-    if (names.empty() || names.contains(metric.name)) facts.metrics.push_back(std::move(metric));
-  }
+  for (Metric& metric : extra.metrics) facts.metrics.push_back(std::move(metric));
   // Does not replace parameters that the repository's own rules found.
   for (const MeasuredParam& param : extra.params) facts.params.emplace(param.name, param.value);
   sort_metrics(facts.metrics);
   std::move(extra.warnings.begin(), extra.warnings.end(), std::back_inserter(facts.warnings));
+}
+
+/// Leaves out metrics that nobody wants.
+void leave_out_others(const FactsWanted& wanted, CommitFacts& facts) {
+  if (wanted.names.empty() && wanted.name_globs.empty()) return;
+  const std::set<std::string> names(wanted.names.begin(), wanted.names.end());
+  const std::vector<Glob> globs(wanted.name_globs.begin(), wanted.name_globs.end());
+  std::erase_if(facts.metrics, [&](const Metric& metric) {
+    return !names.contains(metric.name) &&
+           std::none_of(globs.begin(), globs.end(),
+                        [&](const Glob& glob) { return glob.matches(metric.name); });
+  });
 }
 
 /// A key without prefix that is the name of a metric, or was asked for as one, is no parameter.
@@ -144,12 +153,14 @@ std::vector<CommitFacts> commit_facts(branch::Engine& engine, RepositoryId repos
   for (const CommitId& commit : std::set<CommitId>(commits.begin(), commits.end())) {
     if (!done.contains(commit)) read_and_store(engine, repo, commit, rules);
   }
-  std::vector<CommitFacts> out =
-      extractions.facts(repository, commits, wanted.names, wanted.run_params);
+  const std::vector<std::string> any;
+  std::vector<CommitFacts> out = extractions.facts(
+      repository, commits, wanted.name_globs.empty() ? wanted.names : any, wanted.run_params);
   for (CommitFacts& facts : out) {
     if (!wanted.extra_globs.empty() || !wanted.bare_names.empty()) {
       add_extras(engine, repo, wanted, rules, facts);
     }
+    leave_out_others(wanted, facts);
     leave_out_metrics(engine, repo, wanted, facts);
     warn_of_differences(facts);
   }

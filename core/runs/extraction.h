@@ -34,7 +34,8 @@ constexpr size_t kFactsCommitsMax = 1000;
 constexpr int kExtractionAttemptsMax = 3;
 
 struct FactsWanted {
-  std::vector<std::string> names{};        ///< of metrics; empty = all
+  std::vector<std::string> names{};        ///< of metrics; empty, also of globs, = all
+  std::vector<std::string> name_globs{};   ///< of metrics, besides those of `names`
   std::vector<std::string> extra_globs{};  ///< files to read in addition to those of the repository
   std::vector<std::string> bare_names{};   ///< metadata keys without "metric." that are metrics
   std::vector<std::string> run_params{};   ///< parameters of each run; empty = none
