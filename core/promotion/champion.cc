@@ -94,7 +94,7 @@ void measure_again(const GatePolicy& policy, std::vector<Metric> again, CommitFa
       return metric.name == rule.name && metric.split == rule.split;
     };
     const auto at = std::find_if(again.begin(), again.end(), is_of_rule);
-    if (at == again.end()) continue;
+    if (rule.is_computed() || at == again.end()) continue;
     const Metric* before = choose_metric(facts.metrics, rule.name, rule.split, sources_of(rule));
     at->remeasured = true;
     if (before != nullptr) at->replaced = before->value;

@@ -31,13 +31,18 @@ std::vector<CommitFacts> facts_of(branch::Engine& engine, RepositoryId repositor
   return out;
 }
 
+struct Columns {
+  std::vector<MetricRule> shown;
+  std::vector<MetricRule> read;  ///< and the parts of scores among them
+};
+
 /// The columns, completed from the policy.
-std::vector<MetricRule> columns_of(branch::Engine& engine, const Repository& repository,
-                                   const CompareQuestion& question) {
+Columns columns_of(branch::Engine& engine, const Repository& repository,
+                   const CompareQuestion& question) {
   std::vector<MetricRule> columns = question.metrics;
-  if (!question.policy) return columns;
+  if (!question.policy) return {columns, columns};
   const GatePolicy policy = policy_of(get_gate_policy(engine, repository, *question.policy));
-  if (columns.empty()) return policy.metrics;
+  if (columns.empty()) return {policy.metrics, policy.metrics};
   const bool has_primary = std::any_of(columns.begin(), columns.end(),
                                        [](const MetricRule& column) { return column.primary; });
   for (MetricRule& column : columns) {
@@ -48,8 +53,21 @@ std::vector<MetricRule> columns_of(branch::Engine& engine, const Repository& rep
     column.trusted = rule->trusted;
     column.runs = rule->runs;
     column.slices = rule->slices;
+    column.sum = rule->sum;
   }
-  return columns;
+  std::vector<MetricRule> read;
+  for (const MetricRule& rule : policy.metrics) {
+    const auto is_part = [&](const MetricRule& column) { return column.sums(rule); };
+    const auto is_shown = [&](const MetricRule& column) { return column.label() == rule.label(); };
+    if (std::any_of(columns.begin(), columns.end(), is_part) &&
+        std::none_of(columns.begin(), columns.end(), is_shown))
+      read.push_back(rule);
+  }
+  // Scores come after their parts.
+  read.insert(read.end(), columns.begin(), columns.end());
+  std::stable_partition(read.begin(), read.end(),
+                        [](const MetricRule& rule) { return !rule.is_score(); });
+  return {std::move(columns), std::move(read)};
 }
 
 void add(versioning::ObjectTotals& totals, uint64_t bytes) {
@@ -159,8 +177,8 @@ CommitId measured_commit(branch::Engine& engine, RepositoryId repository, const 
 
 CompareAnswer compare_candidates(branch::Engine& engine, const Repository& repository,
                                  const CompareQuestion& question) {
-  const std::vector<MetricRule> columns = columns_of(engine, repository, question);
-  const runs::FactsWanted wanted = facts_wanted(columns);
+  const Columns columns = columns_of(engine, repository, question);
+  const runs::FactsWanted wanted = facts_wanted(columns.read);
   std::vector<branch::NamedCommit> candidates =
       branch::find_candidates(engine, repository, question.candidates, kCompareCandidatesMax);
   CompareAnswer answer;
@@ -173,9 +191,9 @@ CompareAnswer compare_candidates(branch::Engine& engine, const Repository& repos
     commits.push_back(measured_commit(engine, repository.id, answer.baseline->commit.id));
   std::vector<CommitFacts> facts = facts_of(engine, repository.id, commits, wanted);
   for (CommitFacts& one : facts) {
-    limit_slices(columns, one.metrics);
-    aggregate_replicates(columns, one);
-    add_computed(columns, one.metrics);
+    limit_slices(columns.read, one.metrics);
+    aggregate_replicates(columns.read, one);
+    add_computed(columns.read, one.metrics);
   }
   std::optional<CommitFacts> baseline;
   if (answer.baseline) {
@@ -188,7 +206,7 @@ CompareAnswer compare_candidates(branch::Engine& engine, const Repository& repos
     contestants.push_back({candidates[i].ref, candidates[i].commit.created, std::move(facts[i])});
   }
   answer.comparison =
-      compare(contestants, baseline ? &*baseline : nullptr, columns, question.params);
+      compare(contestants, baseline ? &*baseline : nullptr, columns.shown, question.params);
 
   answer.candidates = candidates.size();
   std::vector<ComparedRow> ranked = std::move(answer.comparison.rows);

@@ -4,9 +4,42 @@
 #include <cmath>
 #include <utility>
 
+#include "core/base/number.h"
+#include "core/base/str_cat.h"
 #include "core/promotion/metric_choice.h"
+#include "core/promotion/replicates.h"
 
 namespace tarn::promotion {
+namespace {
+
+std::optional<Metric> sum_of(const MetricRule& score, std::span<const MetricRule> rules,
+                             std::span<const Metric> metrics) {
+  Metric out{.name = score.name, .origin = MetricOrigin::kPolicy, .source = text_of_sum(score)};
+  for (const ScoreTerm& term : score.sum) {
+    const auto rule = std::find_if(rules.begin(), rules.end(), [&](const MetricRule& one) {
+      return !one.is_score() && one.label() == term.rule;
+    });
+    if (rule == rules.end()) return std::nullopt;
+    const Metric* part = choose_metric(metrics, rule->name, rule->split, sources_of(*rule));
+    if (part == nullptr || !is_measured_as(*rule, *part)) return std::nullopt;
+    out.value += term.weight * part->value;
+  }
+  return out;
+}
+
+}  // namespace
+
+std::string text_of_sum(const MetricRule& score) {
+  std::string out;
+  for (const ScoreTerm& term : score.sum) {
+    const bool first = out.empty();
+    if (term.weight < 0) out += first ? "-" : " - ";
+    if (term.weight > 0 && !first) out += " + ";
+    const double weight = std::abs(term.weight);
+    out += str_cat(weight == 1 ? "" : to_text(weight) + " ", term.rule);
+  }
+  return out;
+}
 
 std::set<std::string> slices_of(const MetricRule& rule, std::span<const Metric> metrics) {
   std::set<std::string> out;
@@ -94,8 +127,9 @@ void add_computed(std::span<const MetricRule> rules, std::vector<Metric>& metric
     if (!rule.is_computed() ||
         choose_metric(metrics, rule.name, rule.split, sources_of(rule)) != nullptr)
       continue;
-    if (auto value = aggregate_of(rule, slices_of(rule, metrics), metrics))
-      metrics.push_back(*std::move(value));
+    auto value = rule.is_score() ? sum_of(rule, rules, metrics)
+                                 : aggregate_of(rule, slices_of(rule, metrics), metrics);
+    if (value) metrics.push_back(*std::move(value));
   }
 }
 

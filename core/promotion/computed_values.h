@@ -15,6 +15,9 @@ namespace tarn::promotion {
 /// trusts, in their order.
 std::set<std::string> slices_of(const MetricRule& rule, std::span<const Metric> metrics);
 
+/// "0.7 accuracy + 0.3 f1", "accuracy@train - accuracy@validation"
+std::string text_of_sum(const MetricRule& score);
+
 /// The rule of one metric of the pattern: the same, or for an aggregate that the value is there.
 MetricRule rule_of_slice(const MetricRule& rule, const std::string& name);
 
@@ -32,7 +35,8 @@ std::optional<Metric> aggregate_of(const MetricRule& rule, const std::set<std::s
 /// Removes metrics that only patterns name, beyond one more than kSlicesMax by name, which fails.
 void limit_slices(std::span<const MetricRule> rules, std::vector<Metric>& metrics);
 
-/// Adds the computed values that are not there yet and whose parts are.
+/// Adds the computed values that are not there yet and whose parts are; scores come after their
+/// parts in `rules`.
 void add_computed(std::span<const MetricRule> rules, std::vector<Metric>& metrics);
 
 }  // namespace tarn::promotion

@@ -130,6 +130,31 @@ TEST_F(ComputedValues, AreMeasuredAgainByTheUserWhomThePolicyNames) {
   EXPECT_EQ(outcome(promote({"exp-2"})), "promoted");
 }
 
+TEST_F(ComputedValues, AScoreIsFrozenWithItsParts) {
+  apply_rules(
+      "metrics: [{name: a}, {name: b}]\n"
+      "scores: [{name: q, sum: {a: 0.5, b: 0.5}, goal: max, primary: true, vs_champion: "
+      "{min_delta: "
+      "0}}]");
+  const CommitId winner = measured("exp-1", {{"a", 0.5}, {"b", 0.75}});
+  measured("exp-2", {{"a", 0.75}, {"b", 0.25}});
+  const Promotion first = promote({"exp-*"});
+  ASSERT_EQ(outcome(first), "promoted") << first.message;
+  EXPECT_EQ(first.winner, winner);
+  EXPECT_EQ(value_in_evidence(first, "q"), "0.625 policy:0.5 a + 0.5 b");
+  runs::record_run(*engine, repo,
+                   {.experiment = "e",
+                    .commit = branch::get_alias(*engine, repo, AliasName("champion")).commit,
+                    .metrics = {{.name = "a", .value = 0}, {.name = "q", .value = 0}},
+                    .owner = "ann"});
+  measured("low", {{"a", 1}, {"b", 0.125}});
+  EXPECT_EQ(complaints(promote({"low"})), "metrics.q.vs_champion.min_delta:worse_than_champion");
+  const CompareAnswer one = compare_candidates(
+      *engine, repo, {.candidates = {"exp-*"}, .metrics = {{.name = "q"}}, .policy = "digits"});
+  ASSERT_EQ(one.comparison.metrics.size(), 1u);
+  EXPECT_EQ(one.rows[0].compared.metrics.at(0).value, 0.625);
+}
+
 TEST_F(ComputedValues, HaveColumnsInComparisons) {
   apply_rules("metrics: [{match: 's.*', min: 0}, {match: 's.*', aggregate: min, goal: max}]");
   measured("exp-1", {{"s.a", 0.7}, {"s.b", 0.6}});

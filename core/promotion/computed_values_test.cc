@@ -253,5 +253,132 @@ TEST(Slices, ThoseWhoMeasuredThemDoNotApprove) {
   }
 }
 
+constexpr const char* kQuality =
+    "metrics: [{name: a}, {name: b, from: api}]\n"
+    "scores: [{name: q, sum: {a: 0.75, b: 0.25}, goal: max, min: 0.5, vs_champion: {min_delta: "
+    "0}}]";
+constexpr const char* kGap =
+    "metrics: [{name: acc, split: train}, {name: acc, split: val}]\n"
+    "scores: [{name: gap, sum: {acc@train: 1, acc@val: -1}, max: 0.05}]";
+
+TEST(Scores, AreWeightedSums) {
+  const auto split = [](std::string name, double value) {
+    return metric("acc", value, MetricOrigin::kApi, "", std::move(name));
+  };
+  struct Row {
+    const char* policy;
+    Values candidate;
+    Values champion;
+    const char* expected;
+  };
+  const std::vector<Row> rows = {
+      {kQuality, {metric("a", 0.5), metric("b", 0.5)}, {metric("a", 0.4), metric("b", 0.8)}, ""},
+      {kQuality,
+       {metric("a", 0.5), metric("b", 0.4)},
+       {metric("a", 0.4), metric("b", 0.4)},
+       "metrics.q.min:below_min"},
+      {kQuality,
+       {metric("a", 0.6), metric("b", 0.6)},
+       {metric("a", 0.7), metric("b", 0.4)},
+       "metrics.q.vs_champion.min_delta:worse_than_champion"},
+      {kQuality,
+       {metric("a", 0.6), metric("b", 0.6)},
+       {metric("a", 0.7)},
+       "metrics.q.vs_champion.min_delta:champion_metric_missing"},
+      {kQuality,
+       {metric("a", 0.9)},
+       {metric("a", 0.4), metric("b", 0.4)},
+       "metrics.b:metric_missing metrics.q:metric_missing"},
+      {kQuality,
+       {metric("a", 0.9), metric("b", 0.9, MetricOrigin::kFile, "f")},
+       {metric("a", 0.4), metric("b", 0.4)},
+       "metrics.b:untrusted_origin metrics.q:metric_missing"},
+      {kQuality,
+       {metric("a", kNan), metric("b", 0.9)},
+       {metric("a", 0.4), metric("b", 0.4)},
+       "metrics.a:not_finite metrics.q:not_finite"},
+      // A metric of the candidate under the name of the score is another.
+      {kQuality,
+       {metric("a", 0.1), metric("b", 0.1), metric("q", 0.9)},
+       {metric("a", 0.1), metric("b", 0.1)},
+       "metrics.q.min:below_min"},
+      {kGap, {split("train", 0.95), split("val", 0.91)}, {split("train", 1)}, ""},
+      {kGap,
+       {split("train", 0.99), split("val", 0.91)},
+       {split("train", 1)},
+       "metrics.gap.max:above_max"},
+      {kGap,
+       {split("train", 0.99), metric("acc", 0.98)},
+       {split("train", 1)},
+       "metrics.acc@val:metric_missing metrics.gap:metric_missing"},
+  };
+  for (const Row& row : rows) {
+    const GatePolicy policy = policy_of(row.policy);
+    const CommitFacts champion = computed_champion(policy, row.champion);
+    EXPECT_EQ(complaints(policy, candidate_of(row.candidate), &champion), row.expected)
+        << row.policy;
+  }
+}
+
+TEST(Scores, AreMadeOfMeansAndLeastValues) {
+  const GatePolicy policy = policy_of(
+      "metrics: [{match: 's.*', aggregate: min}, {name: a, runs: {min: 2, by: param.s}}]\n"
+      "scores: [{name: q, sum: {a: 1, min(s.*): -2}, min: 0}]");
+  Metric mean = metric("a", 0.5);
+  mean.replicates = {.by = "s",
+                     .counted = {{.key = "1", .value = 0.4}, {.key = "2", .value = 0.6}}};
+  EXPECT_EQ(complaints(policy, candidate_of({mean, metric("s.a", 0.25)}), nullptr), "");
+  EXPECT_EQ(complaints(policy, candidate_of({mean, metric("s.a", 0.26)}), nullptr),
+            "metrics.q.min:below_min");
+  mean.replicates.counted.pop_back();
+  EXPECT_EQ(complaints(policy, candidate_of({mean, metric("s.a", 0.1)}), nullptr),
+            "metrics.a:replicates_missing metrics.q:metric_missing");
+}
+
+TEST(Scores, RankAndWaitForTheChecksOfTheirParts) {
+  const GatePolicy policy = policy_of(
+      "metrics: [{name: a}, {name: b, from: 'check:bench'}]\nchecks: {required: [bench]}\n"
+      "scores: [{name: q, sum: {a: 1, b: 1}, goal: max, primary: true}]");
+  EXPECT_EQ(policy.leading_rule()->name, "q");
+  GateCandidate candidate = candidate_of({metric("a", 0.5)});
+  EXPECT_TRUE(ranking_waits(policy, candidate));
+  EXPECT_EQ(evaluate(policy, candidate, nullptr).outcome, GateOutcome::kPending);
+  candidate.checks = {{.name = "bench",
+                       .commit = commit(1),
+                       .status = CheckStatus::kSuccess,
+                       .metrics = {metric("b", 0.25)}}};
+  EXPECT_FALSE(ranking_waits(policy, candidate));
+  EXPECT_EQ(evaluate(policy, candidate, nullptr).outcome, GateOutcome::kPassed);
+  GateCandidate better = candidate;
+  better.ref = "exp-2";
+  better.checks[0].metrics[0].value = 0.5;
+  const std::vector<GateCandidate> both = {candidate, better};
+  EXPECT_EQ(rank_candidates(policy, both).standings.front().candidate, 1u);
+}
+
+TEST(Scores, CountFromTheTimeOfTheirParts) {
+  const GatePolicy policy = policy_of(
+      "metrics: [{name: a}]\nscores: [{name: q, sum: {a: 1}, goal: max}]\ntie_break: [created_at]");
+  const auto measured_at = [](const char* ref, int64_t at) {
+    GateCandidate out = candidate_of({metric("a", 0.5)});
+    out.ref = ref;
+    out.facts.metrics[0].measured = from_millis(at);
+    return out;
+  };
+  const std::vector<GateCandidate> both = {measured_at("a", 9), measured_at("b", 5)};
+  EXPECT_EQ(rank_candidates(policy, both).standings.front().candidate, 1u);
+}
+
+TEST(Scores, AreInTheReviewWithTheirParts) {
+  ReviewContext context;
+  context.destination = BranchName("main");
+  const GatePolicy policy = policy_of(kQuality);
+  const auto review = [&](double a, double b) {
+    return review_of(context, policy, candidate_of({metric("a", a), metric("b", b)}), nullptr);
+  };
+  EXPECT_NE(review(0.5, 0.5).find("\"q\":{\"candidate\":\"0.5\""), std::string::npos);
+  EXPECT_NE(review(0.5, 0.5), review(0.25, 1.25)) << "the score is the same";
+}
+
 }  // namespace
 }  // namespace tarn::promotion

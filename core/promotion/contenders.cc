@@ -29,6 +29,7 @@ void drop_idle(branch::Engine& engine, const Repository& repository, const Commi
 bool lacks_metric(const GatePolicy& policy, const CommitFacts& facts) {
   const GateCandidate unchecked{.ref = "", .facts = facts};
   return std::any_of(policy.metrics.begin(), policy.metrics.end(), [&](const MetricRule& rule) {
+    if (rule.is_score()) return false;  // its parts have rules
     if (rule.slices) {
       return slices_of(rule, facts.metrics).size() < rule.slices->min_count &&
              !check_may_bring(policy, unchecked, rule);

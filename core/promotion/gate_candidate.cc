@@ -61,6 +61,11 @@ const CheckResult* find_check(const GateCandidate& candidate, const std::string&
 
 bool check_may_bring(const GatePolicy& policy, const GateCandidate& candidate,
                      const MetricRule& rule) {
+  if (rule.is_score()) {
+    return std::any_of(policy.metrics.begin(), policy.metrics.end(), [&](const MetricRule& part) {
+      return rule.sums(part) && check_may_bring(policy, candidate, part);
+    });
+  }
   return std::any_of(rule.trusted.begin(), rule.trusted.end(), [&](const MetricSource& source) {
     if (source.origin == MetricOrigin::kEvaluation) {
       const auto missing = candidate.facts.missing_results.find(source.check);

@@ -247,6 +247,7 @@ std::vector<std::string> webhooks_not_there(branch::Engine& engine, RepositoryId
 runs::FactsWanted facts_wanted(std::span<const MetricRule> rules) {
   runs::FactsWanted wanted;
   for (const MetricRule& rule : rules) {
+    if (rule.is_score()) continue;
     if (rule.slices) {
       wanted.name_globs.push_back(rule.slices->match.pattern());
     } else {

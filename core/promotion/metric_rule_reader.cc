@@ -1,7 +1,6 @@
 #include "core/promotion/metric_rule_reader.h"
 
 #include <algorithm>
-#include <set>
 #include <utility>
 
 #include "core/base/str_cat.h"
@@ -43,19 +42,20 @@ class MetricRuleReader {
     if (node.items.size() > kPolicyMetricsMax) {
       return in_.complain(node, "metrics", str_cat("has more than ", kPolicyMetricsMax, " rules"));
     }
-    bool has_primary = false;
-    std::set<std::pair<std::string, std::string>> seen;
     for (size_t i = 0; i < node.items.size(); ++i) {
       const std::string path = str_cat("metrics[", i, "]");
-      MetricRule rule = metric_at(node.items[i], path);
-      if (!rule.name.empty() && !seen.emplace(rule.name, rule.split).second) {
-        in_.complain(node.items[i], path,
-                     str_cat("there is a rule for metric \"", rule.name, "\" already"));
-      }
-      if (rule.primary && std::exchange(has_primary, true)) {
-        in_.complain(node.items[i], path, "there is a primary metric already");
-      }
-      out_.push_back(std::move(rule));
+      add(node.items[i], path, metric_at(node.items[i], path));
+    }
+  }
+
+  void read_scores(const YamlNode& node) {
+    if (node.kind != YamlNode::Kind::kList) return in_.expected(node, "scores", "a list");
+    if (node.items.size() > kPolicyScoresMax)
+      return in_.complain(node, "scores", str_cat("has more than ", kPolicyScoresMax, " scores"));
+    const std::vector<MetricRule> parts = out_;
+    for (size_t i = 0; i < node.items.size(); ++i) {
+      const std::string path = str_cat("scores[", i, "]");
+      add(node.items[i], path, score_at(node.items[i], path, parts));
     }
   }
 
@@ -68,6 +68,58 @@ class MetricRuleReader {
     const std::string_view problem = problem_of_name(*name);
     if (!problem.empty()) in_.complain(node, path, problem);
     return *name;
+  }
+
+  void add(const YamlNode& node, const std::string& path, MetricRule rule) {
+    for (const MetricRule& other : out_) {
+      const bool same = rule.is_score() || other.is_score()
+                            ? other.label() == rule.label()
+                            : other.name == rule.name && other.split == rule.split;
+      if (!rule.name.empty() && same) {
+        in_.complain(node, path, str_cat("there is a rule for metric \"", rule.name, "\" already"));
+      }
+      if (rule.primary && other.primary)
+        in_.complain(node, path, "there is a primary metric already");
+    }
+    out_.push_back(std::move(rule));
+  }
+
+  MetricRule score_at(const YamlNode& node, const std::string& path,
+                      const std::vector<MetricRule>& parts) {
+    MetricRule rule;
+    const Members members = in_.members_of(node, path, policy_keys_below("scores[]"));
+    if (node.kind != YamlNode::Kind::kMap) return rule;
+    const YamlNode* name = find(members, "name");
+    const YamlNode* sum = find(members, "sum");
+    if (name == nullptr || sum == nullptr) in_.complain(node, path, "needs name and sum");
+    if (name != nullptr) rule.name = metric_name_at(*name, path + ".name");
+    if (sum != nullptr) read_sum(*sum, path + ".sum", parts, rule);
+    read_demands(members, path, rule);
+    if (rule.distinction)
+      in_.complain(node, path + ".vs_champion.lower_bound", "is for a metric with runs");
+    return rule;
+  }
+
+  void read_sum(const YamlNode& node, const std::string& path, const std::vector<MetricRule>& parts,
+                MetricRule& score) {
+    if (node.kind != YamlNode::Kind::kMap || node.members.empty())
+      return in_.expected(node, path, "a map of metrics and their weights");
+    if (node.members.size() > kScoreTermsMax)
+      return in_.complain(node, path, str_cat("has more than ", kScoreTermsMax, " parts"));
+    for (const auto& [key, value] : node.members) {
+      const std::string key_path = str_cat(path, ".", key.text);
+      const auto rules = std::count_if(parts.begin(), parts.end(), [&](const MetricRule& part) {
+        return part.label() == key.text && !part.is_each();
+      });
+      if (key.kind != YamlNode::Kind::kScalar || rules != 1)
+        in_.expected(key, path, "one metric of the policy, as NAME or NAME@SPLIT");
+      if (std::any_of(score.sum.begin(), score.sum.end(),
+                      [&](const ScoreTerm& term) { return term.rule == key.text; }))
+        in_.complain(key, key_path, "is given twice");
+      const double weight = in_.number_at(value, key_path).value_or(1);
+      if (weight == 0) in_.expected(value, key_path, "another number than 0");
+      score.sum.push_back({.rule = key.text, .weight = weight});
+    }
   }
 
   MetricRule metric_at(const YamlNode& node, const std::string& path) {
@@ -87,6 +139,15 @@ class MetricRuleReader {
     if (const YamlNode* split = find(members, "split")) {
       rule.split = metric_name_at(*split, path + ".split");
     }
+    read_demands(members, path, rule);
+    read_trusted(members, path, rule);
+    if (const YamlNode* runs = find(members, "runs")) read_runs(*runs, path + ".runs", rule);
+    check_test(node, path, find(members, "vs_champion"), rule);
+    return rule;
+  }
+
+  /// Demands on the value, whatever it comes from.
+  void read_demands(const Members& members, const std::string& path, MetricRule& rule) {
     if (const YamlNode* goal = find(members, "goal")) {
       rule.goal = parse_metric_goal(goal->text);
       if (!rule.goal) in_.expected(*goal, path + ".goal", "max or min");
@@ -107,10 +168,6 @@ class MetricRuleReader {
         in_.complain(*primary, path + ".primary", "several values rank nobody: write aggregate");
       }
     }
-    read_trusted(members, path, rule);
-    if (const YamlNode* runs = find(members, "runs")) read_runs(*runs, path + ".runs", rule);
-    check_test(node, path, find(members, "vs_champion"), rule);
-    return rule;
   }
 
   /// Replicates are compared by Welch's test, examples by the others.
@@ -270,6 +327,7 @@ class MetricRuleReader {
     if (node.kind != YamlNode::Kind::kMap) return;
     if (!has_goal) in_.complain(node, path, "needs a goal: better is more with max, less with min");
     if (rule.slices) in_.complain(node, path, "write a rule for each name");
+    if (rule.is_score()) in_.complain(node, path, "write it at the metrics of the sum");
     const YamlNode* commit = find(members, "commit");
     const YamlNode* value = find(members, "value");
     const YamlNode* reason = find(members, "reason");
@@ -362,6 +420,10 @@ class MetricRuleReader {
 
 void read_metric_rules(DocumentReader& in, const YamlNode& node, std::vector<MetricRule>& out) {
   MetricRuleReader(in, out).read(node);
+}
+
+void read_scores(DocumentReader& in, const YamlNode& node, std::vector<MetricRule>& out) {
+  MetricRuleReader(in, out).read_scores(node);
 }
 
 }  // namespace tarn::promotion

@@ -67,6 +67,8 @@ bool decides(const GatePolicy& policy, const MetricRule& rule) {
   const auto names = [&](const TieBreak& by) { return by.metric == rule.name; };
   return rule.min || rule.max || rule.slices || rule.compares() || rule.primary ||
          policy.leading_rule() == &rule ||
+         std::any_of(policy.metrics.begin(), policy.metrics.end(),
+                     [&](const MetricRule& score) { return score.sums(rule); }) ||
          std::any_of(policy.tie_break.begin(), policy.tie_break.end(), names);
 }
 
@@ -107,6 +109,13 @@ bool MetricSource::names_one() const {
 }
 
 std::string_view name_of(ChampionBound bound) { return kBounds[static_cast<size_t>(bound)]; }
+
+std::string MetricRule::label() const { return split.empty() ? name : str_cat(name, "@", split); }
+
+bool MetricRule::sums(const MetricRule& other) const {
+  return std::any_of(sum.begin(), sum.end(),
+                     [&](const ScoreTerm& term) { return term.rule == other.label(); });
+}
 
 bool MetricRule::compares() const {
   return floor || distinction ||

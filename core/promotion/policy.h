@@ -137,6 +137,15 @@ struct SliceRules {
 /// Metrics that all patterns of a policy may match together; more fail the candidate.
 constexpr size_t kSlicesMax = 256;
 
+/// A part of a score: a weight, and the rule whose value it weighs.
+struct ScoreTerm {
+  std::string rule;  ///< its label
+  double weight = 0;
+  bool operator==(const ScoreTerm&) const = default;
+};
+constexpr size_t kPolicyScoresMax = 16;
+constexpr size_t kScoreTermsMax = 16;
+
 struct MetricRule {
   /// The metric; a rule with a pattern has the pattern, an aggregate for example "min(slice.*)".
   std::string name;
@@ -154,11 +163,15 @@ struct MetricRule {
   /// Needs a goal, and `runs` of two or more, or values of an evaluation.
   std::optional<DistinctionRule> distinction{};
   std::optional<SliceRules> slices{};  ///< excludes `runs`, `cap` and `distinction`
+  std::vector<ScoreTerm> sum{};  ///< of a score; it has no sources, `runs`, `cap` or `distinction`
   bool operator==(const MetricRule&) const = default;
 
+  std::string label() const;  ///< "name", or "name@split"
+  bool is_score() const { return !sum.empty(); }
+  bool sums(const MetricRule& other) const;  ///< whether the other one is part of this score
   bool is_each() const { return slices && !slices->aggregate; }
   /// Whether the policy computes its value from those of other rules.
-  bool is_computed() const { return slices && slices->aggregate; }
+  bool is_computed() const { return is_score() || (slices && slices->aggregate); }
   bool compares() const;  ///< with the champion, or the last ones
   bool ranks() const { return goal && !is_each(); }
 };
@@ -285,8 +298,8 @@ struct GatePolicy {
   std::vector<PromotionMethod> methods{};  ///< empty = all
   std::vector<std::string> paths{};        ///< that replace-paths may name; empty = any
   std::vector<EvaluationRules> evaluations{};
-  std::vector<MetricRule> metrics{};
-  bool promoted_values = false;  ///< see carried_values.h
+  std::vector<MetricRule> metrics{};  ///< and the scores, which follow them
+  bool promoted_values = false;       ///< see carried_values.h
   std::vector<TieBreak> tie_break{};
   ObjectRules objects{};
   CheckRules checks{};

@@ -7,7 +7,7 @@
 namespace tarn::promotion {
 namespace {
 
-constexpr std::array<PolicyKey, 110> kKeys{{
+constexpr std::array<PolicyKey, 118> kKeys{{
     {"name", "name", "", "The name of the policy; `tarn policy apply` takes it from here.",
      "dogs-champion"},
     {"destination", "branch", "",
@@ -195,6 +195,21 @@ constexpr std::array<PolicyKey, 110> kKeys{{
      "candidate counts, from runs and metadata, if the objects that `objects.required` names are "
      "the "
      "same byte for byte. Needs `objects.required`.",
+     "true"},
+    {"scores", "list of maps", "[]",
+     "Weighted sums of metrics, which rank, are compared and shown like metrics; at most 16.", ""},
+    {"scores[].name", "text", "", "**Required** in its map. No metric of the policy has it.",
+     "quality"},
+    {"scores[].sum", "map of metrics and weights", "",
+     "**Required** in its map. At most 16 metrics of the policy, as `NAME` or `NAME@SPLIT`, and "
+     "their weights; a negative one subtracts.",
+     "{\"accuracy@train\": 1, \"accuracy@validation\": -1}"},
+    {"scores[].goal", "`max` or `min`", "", "As in `metrics`.", "max"},
+    {"scores[].min", "number", "", "The least value, inclusive.", "0.8"},
+    {"scores[].max", "number", "", "The greatest value, inclusive.", "0.05"},
+    {"scores[].vs_champion", "map", "",
+     "As in `metrics`, without `lower_bound` and `cap`. Needs `alias`.", "{min_delta: 0.01}"},
+    {"scores[].primary", "true or false", "false", "As in `metrics`; of one of both at most.",
      "true"},
     {"tie_break", "list", "[]",
      "Ranks candidates with equal primary metrics: metrics of the policy with a goal, "

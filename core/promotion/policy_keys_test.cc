@@ -44,6 +44,10 @@ std::string company_of(std::string_view path) {
   if (path == "freeze[].from") return "to: \"sat 08:00\"";
   if (path == "freeze[].to") return "from: \"sat 08:00\"";
   if (path.starts_with("freeze[]")) return "from: \"16:00\", to: \"08:00\"";
+  if (path == "scores[].name") return "sum: {m: 1}";
+  if (path == "scores[].sum") return "name: q";
+  if (path == "scores[].goal") return "name: q, sum: {m: 1}";
+  if (path.starts_with("scores[]")) return "name: q, sum: {m: 1}, goal: max";
   if (path.starts_with("metrics[]")) return "name: m, goal: max";
   if (path == "approvals.groups[].count") return "name: legal";
   if (path == "rollback.groups") return "approvals: 1";
@@ -84,7 +88,13 @@ std::string document_with(std::string_view map, const std::string& member) {
     inner = str_cat("{", rest, inner.substr(1));
   }
   const std::string key(map.substr(0, map.find_first_of("[.")));
-  if (key == "metrics" || key == "evaluations" || key == "freeze") inner = str_cat("[", inner, "]");
+  if (key == "metrics" || key == "evaluations" || key == "freeze" || key == "scores")
+    inner = str_cat("[", inner, "]");
+  if (key == "scores") {
+    top +=
+        "metrics: [{name: m}, {name: accuracy, split: train}, {name: accuracy, split: "
+        "validation}], ";
+  }
   return str_cat("{", top, "destination: main, ", key, ": ", inner, "}");
 }
 
@@ -110,8 +120,8 @@ TEST(PolicyKeys, TheExampleOfEachIsAccepted) {
 TEST(PolicyKeys, OthersAreRefusedInEveryMap) {
   for (const std::string_view map :
        {"", "unchanged_since", "metrics[]", "metrics[].vs_champion", "metrics[].vs_champion.floor",
-        "objects", "checks", "approvals", "after", "after.losers", "freeze[]", "approvals.groups[]",
-        "rollback", "champion"}) {
+        "scores[]", "objects", "checks", "approvals", "after", "after.losers", "freeze[]",
+        "approvals.groups[]", "rollback", "champion"}) {
     const std::string expected =
         str_cat("unknown key \"zzz\", expected some of: ", joined(policy_keys_below(map), ", "));
     EXPECT_NE(problem_of(document_with(map, "zzz: 1")).find(expected), std::string::npos)

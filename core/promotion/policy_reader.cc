@@ -79,6 +79,7 @@ class PolicyReader {
     if (const YamlNode* node = find(members, "metrics")) {
       read_metric_rules(in_, *node, policy_.metrics);
     }
+    if (const YamlNode* node = find(members, "scores")) read_scores(in_, *node, policy_.metrics);
     if (const YamlNode* node = find(members, "tie_break")) read_tie_break(*node);
     policy_.objects.unchanged = {Glob(kUnchangedDefault)};
     if (const YamlNode* node = find(members, "objects")) read_objects(*node);
@@ -239,8 +240,9 @@ class PolicyReader {
     const auto compares = [](const MetricRule& rule) { return rule.compares(); };
     if (policy_.alias.empty() && policy_.baseline != Baseline::kDestination &&
         std::any_of(policy_.metrics.begin(), policy_.metrics.end(), compares)) {
+      const YamlNode* const metrics = find(members, "metrics");
       in_.complain(
-          *find(members, "metrics"), "metrics",
+          metrics == nullptr ? *find(members, "scores") : *metrics, "metrics",
           "vs_champion compares with the champion, so the policy needs \"alias\", its name");
     }
   }

@@ -56,7 +56,10 @@ Instant complete_since(const GatePolicy& policy, const GateCandidate& candidate,
   Instant since = candidate.recorded;
   for (const MetricRule& rule : rules_by_name(policy.metrics, std::array{&metrics})) {
     const Metric* chosen = choose_metric(metrics, rule.name, rule.split, sources_of(rule));
-    if (!rule.goal || chosen == nullptr || chosen->origin != MetricOrigin::kApi) continue;
+    const bool counts =
+        rule.goal || std::any_of(policy.metrics.begin(), policy.metrics.end(),
+                                 [&](const MetricRule& score) { return score.sums(rule); });
+    if (!counts || chosen == nullptr || chosen->origin != MetricOrigin::kApi) continue;
     Instant first = chosen->measured;
     for (const Metric& other : metrics) {
       if (other.origin == chosen->origin && other.name == chosen->name &&

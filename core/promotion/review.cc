@@ -44,7 +44,7 @@ Json values_json(const GatePolicy& policy, const GateCandidate& candidate,
   Json out = Json::object();
   const std::array commits = {&metrics, baseline == nullptr ? nullptr : &baseline->metrics};
   for (const MetricRule& rule : rules_by_name(policy.metrics, commits)) {
-    Json& value = out[rule.split.empty() ? rule.name : str_cat(rule.name, "@", rule.split)];
+    Json& value = out[rule.label()];
     // Without the correction, which a commit of any other candidate changes: every judgement makes
     // it again.
     if (const auto at = candidate.distinctions.find({rule.name, rule.split});

@@ -27,9 +27,7 @@ constexpr std::array<std::string_view, 3> kGateOutcomes = {"passed", "failed", "
 /// The relative rounding error of a subtraction, so that 0.3 is 0.1 better than 0.2.
 constexpr double kRounding = 1e-12;
 
-std::string id_of(const MetricRule& rule) {
-  return str_cat("metrics.", rule.name, rule.split.empty() ? "" : "@", rule.split);
-}
+std::string id_of(const MetricRule& rule) { return "metrics." + rule.label(); }
 
 /// The first of `count` items.
 std::string first_of(const std::vector<std::string>& items, uint64_t count) {
@@ -239,7 +237,7 @@ class RuleEvaluation {
     }
   }
 
-  /// Whether all values are there that the rule's is computed from; else the result says why not.
+  /// Whether all metrics of an aggregate have a value; else the result says why not.
   bool has_parts(const MetricRule& rule, const std::string& id) {
     const auto names = judge_names(rule);
     if (!names || names->empty()) return false;
@@ -251,7 +249,7 @@ class RuleEvaluation {
   /// The value to compare with the champion's: an aggregate is of those that the champion has, so
   /// that other metrics make it no better.
   double compared_value(const MetricRule& rule, double value) const {
-    if (!rule.is_computed() || champion_ == nullptr) return value;
+    if (!rule.slices || champion_ == nullptr) return value;
     const auto same = aggregate_of(rule, slices_of(rule, champion_->metrics), metrics_);
     return same ? same->value : value;
   }
@@ -259,7 +257,7 @@ class RuleEvaluation {
   void judge_metric(const MetricRule& rule) {
     if (rule.is_each()) return judge_slices(rule);
     const std::string id = id_of(rule);
-    if (rule.is_computed() && !has_parts(rule, id)) return;
+    if (rule.slices && !has_parts(rule, id)) return;
     const Metric* metric = usable_value(rule, id);
     if (metric == nullptr) return;
     const std::string value = text_of(*metric);
@@ -304,8 +302,12 @@ class RuleEvaluation {
   }
 
   /// The evaluation of the rule that has no result.
-  static std::optional<std::pair<std::string, const MissingResult*>> missing_result(
-      const MetricRule& rule, const CommitFacts& facts) {
+  std::optional<std::pair<std::string, const MissingResult*>> missing_result(
+      const MetricRule& rule, const CommitFacts& facts) const {
+    for (const MetricRule& part : policy_.metrics) {
+      if (!rule.sums(part)) continue;
+      if (const auto missing = missing_result(part, facts)) return missing;
+    }
     for (const MetricSource& source : rule.trusted) {
       if (source.origin != MetricOrigin::kEvaluation) continue;
       const auto at = facts.missing_results.find(source.check);
@@ -331,6 +333,10 @@ class RuleEvaluation {
     if (check_may_bring(policy_, candidate_, rule)) {
       return pending(id, "check_pending",
                      str_cat(rule.name, " comes from a check, which has not ended"));
+    }
+    if (rule.is_score()) {
+      return fail(id, "metric_missing",
+                  str_cat(rule.name, " is ", text_of_sum(rule), ", and a part has no value"));
     }
     for (const UnmeasuredValue& value : candidate_.unmeasured) {
       if (value.metric.name != rule.name || value.metric.split != rule.split) continue;

@@ -435,17 +435,13 @@ size_t position_of(const Value& value) {
   return position;
 }
 
-std::string column_name(const promotion::MetricRule& rule) {
-  return rule.split.empty() ? rule.name : str_cat(rule.name, "@", rule.split);
-}
-
 void write_values(Writer& out, const std::vector<promotion::MetricRule>& columns,
                   const std::vector<promotion::ComparedValue>& values) {
   out.key("metrics");
   out.begin_object();
   for (size_t i = 0; i < values.size(); ++i) {
     if (!values[i].value) continue;
-    out.named(column_name(columns[i]));
+    out.named(columns[i].label());
     out.begin_object();
     if (values[i].delta) out.real("delta", *values[i].delta);
     out.text("origin", values[i].origin);
