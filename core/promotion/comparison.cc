@@ -114,7 +114,7 @@ void rank_contestants(std::span<const Contestant> contestants,
                       const std::vector<MetricRule>& metrics, std::vector<ComparedRow>& rows) {
   std::vector<const MetricRule*> ranking;
   for (const MetricRule& rule : metrics) {
-    if (rule.goal) ranking.push_back(&rule);
+    if (rule.goal && !rule.optional) ranking.push_back(&rule);
   }
   if (ranking.empty()) return;
   std::stable_partition(ranking.begin(), ranking.end(),

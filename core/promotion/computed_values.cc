@@ -57,7 +57,11 @@ std::set<std::string> slices_of(const MetricRule& rule, std::span<const Metric> 
 MetricRule rule_of_slice(const MetricRule& rule, const std::string& name) {
   MetricRule out = rule;
   if (rule.is_computed())
-    out = {.name = "", .split = rule.split, .goal = rule.goal, .trusted = rule.trusted};
+    out = {.name = "",
+           .split = rule.split,
+           .goal = rule.goal,
+           .trusted = rule.trusted,
+           .optional = rule.optional};
   out.name = name;
   out.slices.reset();
   return out;

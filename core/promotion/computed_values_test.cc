@@ -380,5 +380,70 @@ TEST(Scores, AreInTheReviewWithTheirParts) {
   EXPECT_NE(review(0.5, 0.5), review(0.25, 1.25)) << "the score is the same";
 }
 
+/// "outcome of the verdict, outcome of any[0]" with a limit for each of three metrics.
+std::string any_of(const char* of, Values values, std::string_view more = "") {
+  const GatePolicy policy = policy_of(str_cat(
+      "metrics: [{name: a, min: 1}, {name: b, min: 1}, {name: c, min: 1, goal: max}]\nany: [{of: ",
+      of, ", rules: [a, b, c]}]\n", more));
+  const Verdict verdict = evaluate(policy, candidate_of(std::move(values)), nullptr);
+  for (const RuleResult& rule : verdict.rules) {
+    if (rule.rule == "any[0]")
+      return str_cat(name_of(verdict.outcome), " ", name_of(rule.outcome), " ", rule.code);
+  }
+  return "no row";
+}
+
+TEST(AnyOf, SomeRulesMustHold) {
+  const Values two = {metric("a", 1), metric("b", 0), metric("c", 1)};
+  EXPECT_EQ(any_of("1", two), "passed pass ");
+  EXPECT_EQ(any_of("2", two), "passed pass ");
+  EXPECT_EQ(any_of("3", two), "failed fail too_few_hold");
+  EXPECT_EQ(any_of("1", {metric("a", 1)}), "passed pass ") << "the others are missing";
+  EXPECT_EQ(any_of("1", {metric("a", 1), metric("a", 2)}), "failed fail too_few_hold")
+      << "an ambiguous value does not hold";
+  EXPECT_EQ(any_of("1", {metric("a", kNan)}), "failed fail too_few_hold");
+  EXPECT_EQ(any_of("1", {}), "failed fail too_few_hold");
+}
+
+TEST(AnyOf, WaitsOnlyForWhatMayDecide) {
+  const auto outcome = [](const char* of, double a) {
+    const GatePolicy policy = policy_of(str_cat(
+        "metrics: [{name: a, min: 1}, {name: b, min: 1, from: 'check:bench'}]\nany: [{of: ", of,
+        ", rules: [a, b]}]\nchecks: {required: [bench]}"));
+    std::string out;
+    for (const RuleResult& rule : evaluate(policy, candidate_of({metric("a", a)}), nullptr).rules) {
+      if (rule.rule == "any[0]") out = name_of(rule.outcome);
+    }
+    return out;
+  };
+  EXPECT_EQ(outcome("1", 1), "pass");
+  EXPECT_EQ(outcome("1", 0), "pending");
+  EXPECT_EQ(outcome("2", 1), "pending");
+  EXPECT_EQ(outcome("2", 0), "fail");
+}
+
+TEST(AnyOf, SaysWhichHeldAndRanksNobodyByThem) {
+  const GatePolicy policy = policy_of(
+      "metrics: [{name: a, goal: max, min: 1}, {match: 's.*', min: 1}, {name: b, goal: max}]\n"
+      "any: [{of: 1, rules: [a, 's.*']}]");
+  EXPECT_EQ(policy.leading_rule()->name, "b");
+  const Verdict verdict = evaluate(
+      policy, candidate_of({metric("a", 2), metric("b", 1), metric("s.x", 0), metric("s.y", 1)}),
+      nullptr);
+  EXPECT_EQ(verdict.outcome, GateOutcome::kPassed);
+  const RuleResult& any = verdict.rules.at(verdict.rules.size() - 2);
+  EXPECT_EQ(any.rule, "any[0]");
+  EXPECT_EQ(any.reason, "1 of 2 hold, wanted at least 1: a holds, s.* fails (below_min)");
+  for (const RuleResult& rule : verdict.rules) {
+    if (rule.code != "below_min") continue;
+    EXPECT_EQ(name_of(rule.outcome), "skipped") << rule.rule;
+  }
+  const std::vector<GateCandidate> both = {candidate_of({metric("a", 1), metric("b", 2)}),
+                                           candidate_of({metric("a", 9), metric("b", 1)})};
+  const Ranking ranking = rank_candidates(policy, both);
+  EXPECT_EQ(ranking.standings[0].candidate, 0u);
+  EXPECT_TRUE(ranking.standings[1].dominated) << "a does not count";
+}
+
 }  // namespace
 }  // namespace tarn::promotion

@@ -163,6 +163,7 @@ struct MetricRule {
   /// Needs a goal, and `runs` of two or more, or values of an evaluation.
   std::optional<DistinctionRule> distinction{};
   std::optional<SliceRules> slices{};  ///< excludes `runs`, `cap` and `distinction`
+  bool optional = false;         ///< named in `any`: it does not fail by itself, and ranks nobody
   std::vector<ScoreTerm> sum{};  ///< of a score; it has no sources, `runs`, `cap` or `distinction`
   bool operator==(const MetricRule&) const = default;
 
@@ -173,8 +174,16 @@ struct MetricRule {
   /// Whether the policy computes its value from those of other rules.
   bool is_computed() const { return is_score() || (slices && slices->aggregate); }
   bool compares() const;  ///< with the champion, or the last ones
-  bool ranks() const { return goal && !is_each(); }
+  bool ranks() const { return goal && !is_each() && !optional; }
 };
+
+/// Rules of which some must hold.
+struct AnyRules {
+  uint32_t of = 0;                   ///< so many, 1 to the number of rules
+  std::vector<std::string> rules{};  ///< their labels
+  bool operator==(const AnyRules&) const = default;
+};
+constexpr size_t kPolicyAnyMax = 16;
 
 struct TieBreak {
   enum class Kind : uint8_t { kMetric, kModelBytes, kCreatedAt };
@@ -300,6 +309,7 @@ struct GatePolicy {
   std::vector<EvaluationRules> evaluations{};
   std::vector<MetricRule> metrics{};  ///< and the scores, which follow them
   bool promoted_values = false;       ///< see carried_values.h
+  std::vector<AnyRules> any{};
   std::vector<TieBreak> tie_break{};
   ObjectRules objects{};
   CheckRules checks{};

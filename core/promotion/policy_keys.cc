@@ -7,7 +7,7 @@
 namespace tarn::promotion {
 namespace {
 
-constexpr std::array<PolicyKey, 118> kKeys{{
+constexpr std::array<PolicyKey, 121> kKeys{{
     {"name", "name", "", "The name of the policy; `tarn policy apply` takes it from here.",
      "dogs-champion"},
     {"destination", "branch", "",
@@ -211,6 +211,14 @@ constexpr std::array<PolicyKey, 118> kKeys{{
      "As in `metrics`, without `lower_bound` and `cap`. Needs `alias`.", "{min_delta: 0.01}"},
     {"scores[].primary", "true or false", "false", "As in `metrics`; of one of both at most.",
      "true"},
+    {"any", "list of maps", "[]",
+     "Rules of which only some must hold; at most 16. A metric or score that is named here does "
+     "not "
+     "fail by itself, and does not rank.",
+     ""},
+    {"any[].of", "number", "", "**Required** in its map. How many of them must hold.", "1"},
+    {"any[].rules", "list of metrics and scores", "",
+     "**Required** in its map. Their names, as `NAME` or `NAME@SPLIT`.", "[accuracy@train, m]"},
     {"tie_break", "list", "[]",
      "Ranks candidates with equal primary metrics: metrics of the policy with a goal, "
      "`model_bytes` (smaller; needs `objects.required`), `created_at` (the commit was stored, and "

@@ -44,6 +44,8 @@ std::string company_of(std::string_view path) {
   if (path == "freeze[].from") return "to: \"sat 08:00\"";
   if (path == "freeze[].to") return "from: \"sat 08:00\"";
   if (path.starts_with("freeze[]")) return "from: \"16:00\", to: \"08:00\"";
+  if (path == "any[].of") return "rules: [m]";
+  if (path == "any[].rules") return "of: 1";
   if (path == "scores[].name") return "sum: {m: 1}";
   if (path == "scores[].sum") return "name: q";
   if (path == "scores[].goal") return "name: q, sum: {m: 1}";
@@ -88,9 +90,10 @@ std::string document_with(std::string_view map, const std::string& member) {
     inner = str_cat("{", rest, inner.substr(1));
   }
   const std::string key(map.substr(0, map.find_first_of("[.")));
-  if (key == "metrics" || key == "evaluations" || key == "freeze" || key == "scores")
+  if (key == "metrics" || key == "evaluations" || key == "freeze" || key == "scores" ||
+      key == "any")
     inner = str_cat("[", inner, "]");
-  if (key == "scores") {
+  if (key == "scores" || key == "any") {
     top +=
         "metrics: [{name: m}, {name: accuracy, split: train}, {name: accuracy, split: "
         "validation}], ";
@@ -120,7 +123,7 @@ TEST(PolicyKeys, TheExampleOfEachIsAccepted) {
 TEST(PolicyKeys, OthersAreRefusedInEveryMap) {
   for (const std::string_view map :
        {"", "unchanged_since", "metrics[]", "metrics[].vs_champion", "metrics[].vs_champion.floor",
-        "scores[]", "objects", "checks", "approvals", "after", "after.losers", "freeze[]",
+        "scores[]", "any[]", "objects", "checks", "approvals", "after", "after.losers", "freeze[]",
         "approvals.groups[]", "rollback", "champion"}) {
     const std::string expected =
         str_cat("unknown key \"zzz\", expected some of: ", joined(policy_keys_below(map), ", "));

@@ -80,6 +80,7 @@ class PolicyReader {
       read_metric_rules(in_, *node, policy_.metrics);
     }
     if (const YamlNode* node = find(members, "scores")) read_scores(in_, *node, policy_.metrics);
+    if (const YamlNode* node = find(members, "any")) read_any(*node);
     if (const YamlNode* node = find(members, "tie_break")) read_tie_break(*node);
     policy_.objects.unchanged = {Glob(kUnchangedDefault)};
     if (const YamlNode* node = find(members, "objects")) read_objects(*node);
@@ -215,6 +216,53 @@ class PolicyReader {
                     if (!method) in_.expected(item, path, "merge, squash or replace-paths");
                     return method;
                   });
+  }
+
+  /// Must be called after the metrics were read.
+  void read_any(const YamlNode& node) {
+    if (node.kind != YamlNode::Kind::kList) return in_.expected(node, "any", "a list");
+    if (node.items.size() > kPolicyAnyMax)
+      return in_.complain(node, "any", str_cat("has more than ", kPolicyAnyMax, " items"));
+    for (size_t i = 0; i < node.items.size(); ++i) {
+      const std::string path = str_cat("any[", i, "]");
+      const Members members = in_.members_of(node.items[i], path, policy_keys_below("any[]"));
+      const YamlNode* of = find(members, "of");
+      const YamlNode* rules = find(members, "rules");
+      if (of == nullptr || rules == nullptr) {
+        if (node.items[i].kind == YamlNode::Kind::kMap)
+          in_.complain(node.items[i], path, "needs of and rules");
+        continue;
+      }
+      AnyRules any;
+      in_.read_list(*rules, path + ".rules", any.rules,
+                    [&](const YamlNode& item, const std::string& item_path) {
+                      return optional_rule_at(item, item_path);
+                    });
+      any.of = in_.count_at(*of, path + ".of", kDocumentListMax).value_or(1);
+      if (any.of == 0 || any.of > any.rules.size())
+        in_.expected(*of, path + ".of", "1 to the number of rules");
+      policy_.any.push_back(std::move(any));
+    }
+  }
+
+  std::optional<std::string> optional_rule_at(const YamlNode& item, const std::string& path) {
+    const auto text = in_.text_at(item, path, 2 * kMetricNameBytesMax);
+    if (!text) return std::nullopt;
+    std::vector<MetricRule*> found;
+    for (MetricRule& rule : policy_.metrics) {
+      if (rule.label() == *text) found.push_back(&rule);
+    }
+    if (found.size() != 1) {
+      in_.expected(item, path, "one metric or score of the policy, as NAME or NAME@SPLIT");
+      return std::nullopt;
+    }
+    const MetricRule& rule = *found.front();
+    if (rule.primary) in_.complain(item, path, "ranks the candidates, so it must hold");
+    if (std::any_of(policy_.metrics.begin(), policy_.metrics.end(),
+                    [&](const MetricRule& score) { return score.sums(rule); }))
+      in_.complain(item, path, "is part of a score, so it must hold");
+    found.front()->optional = true;
+    return text;
   }
 
   /// Must be called after the metrics were read.

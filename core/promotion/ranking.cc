@@ -160,7 +160,7 @@ Ranking rank_candidates(const GatePolicy& policy, std::span<const GateCandidate>
   for (const std::vector<Metric>& one : metrics) {
     std::vector<double>& row = scores.emplace_back();
     for (const MetricRule& rule : rules) {
-      if (rule.goal) row.push_back(score_of(rule, one));
+      if (rule.goal && !rule.optional) row.push_back(score_of(rule, one));
     }
   }
   const std::vector<bool> dominated = find_dominated(scores);

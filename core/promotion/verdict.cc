@@ -90,7 +90,15 @@ class RuleEvaluation {
   Verdict run() {
     verdict_.warnings = candidate_.facts.warnings;
     judge_origin();
-    for (const MetricRule& rule : policy_.metrics) judge_metric(rule);
+    for (const MetricRule& rule : policy_.metrics) {
+      if (rule.optional) {
+        judge_optional(rule);
+      } else {
+        judge_metric(rule);
+      }
+    }
+    for (size_t i = 0; i < policy_.any.size(); ++i)
+      judge_any(policy_.any[i], str_cat("any[", i, "]"));
     judge_objects();
     for (const std::string& name : policy_.checks.required) judge_check(name);
     judge_attempts();
@@ -252,6 +260,44 @@ class RuleEvaluation {
     if (!rule.slices || champion_ == nullptr) return value;
     const auto same = aggregate_of(rule, slices_of(rule, champion_->metrics), metrics_);
     return same ? same->value : value;
+  }
+
+  /// Judges a rule that does not fail by itself, and notes whether it holds.
+  void judge_optional(const MetricRule& rule) {
+    const GateOutcome before = verdict_.outcome;
+    const size_t first = verdict_.rules.size();
+    verdict_.outcome = GateOutcome::kPassed;
+    judge_metric(rule);
+    Optional& noted = optional_[rule.label()];
+    noted.outcome = std::exchange(verdict_.outcome, before);
+    for (size_t i = first; i < verdict_.rules.size(); ++i) {
+      RuleResult& row = verdict_.rules[i];
+      if (row.outcome != RuleOutcome::kFail && row.outcome != RuleOutcome::kPending) continue;
+      if (noted.code.empty() || row.outcome == RuleOutcome::kFail) noted.code = row.code;
+      row.outcome = RuleOutcome::kSkipped;
+    }
+  }
+
+  void judge_any(const AnyRules& any, const std::string& id) {
+    size_t held = 0;
+    size_t open = 0;
+    std::string reason;
+    for (const std::string& rule : any.rules) {
+      const Optional& noted = optional_.at(rule);
+      held += noted.outcome == GateOutcome::kPassed ? 1 : 0;
+      open += noted.outcome == GateOutcome::kPending ? 1 : 0;
+      reason +=
+          str_cat(reason.empty() ? "" : ", ", rule, " ",
+                  noted.outcome == GateOutcome::kPassed
+                      ? "holds"
+                      : str_cat(noted.outcome == GateOutcome::kPending ? "waits (" : "fails (",
+                                noted.code, ")"));
+    }
+    reason =
+        str_cat(held, " of ", any.rules.size(), " hold, wanted at least ", any.of, ": ", reason);
+    if (held < any.of && held + open >= any.of)
+      return pending(id, "check_pending", std::move(reason));
+    judge_bound(id, held >= any.of, "too_few_hold", std::move(reason));
   }
 
   void judge_metric(const MetricRule& rule) {
@@ -654,7 +700,12 @@ class RuleEvaluation {
   const CommitFacts* const champion_;
   const std::span<const CommitFacts> recent_;
   const std::vector<Metric> metrics_;
-  size_t slices_ = 0;  ///< metrics that patterns have matched so far
+  struct Optional {
+    GateOutcome outcome = GateOutcome::kPassed;
+    std::string code{};  ///< of the row that fails, or waits
+  };
+  std::map<std::string, Optional> optional_;  ///< by label
+  size_t slices_ = 0;                         ///< metrics that patterns have matched so far
   Verdict verdict_;
 };
 
