@@ -23,7 +23,7 @@ std::string difference_of(branch::Engine& engine, const GatePolicy& policy, cons
                           const Commit& result) {
   if (!policy.promoted_values) return "with promoted_values: true the policy lets it count";
   const RequiredDifference difference =
-      find_required_difference(engine.nodes, policy.objects, winner.root, result.root);
+      find_required_difference(engine.nodes, policy.objects.required, winner.root, result.root);
   if (difference.path) return str_cat(*difference.path, " differs here");
   return difference.complete ? "" : "too many objects differ here";
 }

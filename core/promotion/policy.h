@@ -193,7 +193,9 @@ struct TieBreak {
 };
 
 struct ObjectRules {
-  std::vector<Glob> required{};               ///< each must match an object of the candidate
+  std::vector<Glob> required{};  ///< each must match an object of the candidate
+  /// Patterns of `required` that values depend on; changes of others make no value old. Empty: all.
+  std::vector<Glob> measured{};
   uint64_t min_bytes = 1;                     ///< of each object that `required` names
   std::vector<Glob> unchanged{};              ///< paths that the promotion must not touch
   std::vector<Glob> forbid{};                 ///< paths that the promotion must not add or change

@@ -7,7 +7,7 @@
 namespace tarn::promotion {
 namespace {
 
-constexpr std::array<PolicyKey, 121> kKeys{{
+constexpr std::array<PolicyKey, 122> kKeys{{
     {"name", "name", "", "The name of the policy; `tarn policy apply` takes it from here.",
      "dogs-champion"},
     {"destination", "branch", "",
@@ -228,6 +228,10 @@ constexpr std::array<PolicyKey, 121> kKeys{{
     {"objects", "map", "", "Rules for the objects of candidates and of the result.", ""},
     {"objects.required", "list of patterns", "[]",
      "Each must match an object of the candidate, which the result must have byte for byte.",
+     "[\"artifacts/model.pkl\"]"},
+    {"objects.measured", "list of patterns", "`objects.required`",
+     "Patterns of `objects.required` that values of files depend on. A change of another required "
+     "object, such as a README, makes no value old.",
      "[\"artifacts/model.pkl\"]"},
     {"objects.min_bytes", "size", "1", "The least size of each required object.", "1KiB"},
     {"objects.unchanged", "list of patterns", "[\"_lakefs_actions/**\"]",

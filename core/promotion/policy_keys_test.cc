@@ -44,6 +44,7 @@ std::string company_of(std::string_view path) {
   if (path == "freeze[].from") return "to: \"sat 08:00\"";
   if (path == "freeze[].to") return "from: \"sat 08:00\"";
   if (path.starts_with("freeze[]")) return "from: \"16:00\", to: \"08:00\"";
+  if (path == "objects.measured") return "required: [\"artifacts/model.pkl\"]";
   if (path == "any[].of") return "rules: [m]";
   if (path == "any[].rules") return "of: 1";
   if (path == "scores[].name") return "sum: {m: 1}";

@@ -329,6 +329,12 @@ class PolicyReader {
     ObjectRules& rules = policy_.objects;
     const Members members = in_.members_of(node, "objects", policy_keys_below("objects"));
     read_globs(members, "required", rules.required);
+    read_globs(members, "measured", rules.measured);
+    for (const Glob& pattern : rules.measured) {
+      if (std::find(rules.required.begin(), rules.required.end(), pattern) == rules.required.end())
+        in_.expected(*find(members, "measured"), "objects.measured",
+                     str_cat("patterns of objects.required, and ", pattern.pattern(), " is none"));
+    }
     read_globs(members, "unchanged", rules.unchanged);
     const bool has_default =
         std::any_of(rules.unchanged.begin(), rules.unchanged.end(),

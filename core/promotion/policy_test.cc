@@ -370,6 +370,8 @@ constexpr Refused kRefused[] = {
     {"tie_break: [created_at, created_at]", "2:25: tie_break[1]: is given twice"},
     {"tie_break: [model_bytes]", "2:12: tie_break: model_bytes is the size of"},
     {"objects: []", "2:10: objects: expected a map"},
+    {"objects: {measured: [a]}", "2:21: objects.measured: expected patterns of objects.required"},
+    {"objects: {required: [a], measured: ['a*']}", "and a* is none"},
     {"objects: {required: a}", "2:21: objects.required: expected a list, found \"a\""},
     {"objects: {required: [~]}", "objects.required[0]: expected text, found nothing"},
     {"objects: {max_total_bytes: 2GB}",

@@ -177,6 +177,33 @@ TEST_F(MetricFiles, OlderThanTheModelDoNotCount) {
   EXPECT_EQ(outcome(promote({"exp-1"})), "promoted");
 }
 
+TEST_F(MetricFiles, StayWhenAnObjectChangesThatTheyDoNotDependOn) {
+  const std::string rules =
+      "objects: {required: [README.md, 'artifacts/*'], measured: ['artifacts/*']}\n";
+  const std::string all = "objects: {required: [README.md, 'artifacts/*']}\n";
+  apply_policy(std::string(kPolicy) + all);
+  engine.branch(repo, "exp-1", "main");
+  engine.put(repo, "exp-1", "README.md", "a modle");
+  train("exp-1", "");
+  put_metrics("exp-1", 0.9);
+  engine.commit(repo, "exp-1");
+  engine.put(repo, "exp-1", "README.md", "a model");
+  engine.commit(repo, "exp-1");
+  const Promotion old = promote({"exp-1"});
+  EXPECT_EQ(outcome(old), "rejected metric_missing");
+  EXPECT_NE(old.message.find("README.md was written after it"), std::string::npos) << old.message;
+  EXPECT_NE(old.message.find("objects.measured"), std::string::npos) << old.message;
+  apply_policy(std::string(kPolicy) + rules);
+  engine.put(repo, "exp-1", "artifacts/tokens", "more of what is measured");
+  engine.commit(repo, "exp-1");
+  EXPECT_EQ(outcome(promote({"exp-1"})), "rejected metric_missing") << "part of the model is new";
+  put_metrics("exp-1", 0.91);
+  engine.commit(repo, "exp-1");
+  engine.put(repo, "exp-1", "README.md", "a good model");
+  engine.commit(repo, "exp-1");
+  EXPECT_EQ(outcome(promote({"exp-1"})), "promoted");
+}
+
 TEST_F(MetricFiles, OfAMergeThatBroughtAnotherModelDoNotCount) {
   apply_policy(kWithModel);
   engine.branch(repo, "exp-1", "main");

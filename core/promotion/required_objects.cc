@@ -65,8 +65,8 @@ bool same_bytes(const std::optional<Entry>& one, const std::optional<Entry>& oth
   return one && other && tree::same_bytes(*one, *other);
 }
 
-bool is_required(const ObjectRules& rules, const std::string& path) {
-  return std::any_of(rules.required.begin(), rules.required.end(),
+bool is_matched(std::span<const Glob> patterns, const std::string& path) {
+  return std::any_of(patterns.begin(), patterns.end(),
                      [&](const Glob& pattern) { return pattern.matches(path); });
 }
 
@@ -114,18 +114,18 @@ void find_required(tree::NodeSource& nodes, const ObjectRules& rules, const Tree
   required.take();
 }
 
-RequiredDifference find_required_difference(tree::NodeSource& nodes, const ObjectRules& rules,
+RequiredDifference find_required_difference(tree::NodeSource& nodes, std::span<const Glob> patterns,
                                             const TreeRoot& one, const TreeRoot& other) {
   if (one == other) return {};
   uint64_t seen = 0;
-  for (const Glob& pattern : rules.required) {
+  for (const Glob& pattern : patterns) {
     const auto changes = branch::tree_changes(nodes, one, other);
     changes->seek(pattern.prefix());
     for (auto change = changes->next(); change && change->key.str().starts_with(pattern.prefix());
          change = changes->next()) {
       if (++seen > kGatePathsSeenMax) return {.complete = false};
       const std::string& path = change->key.str();
-      if (is_required(rules, path) && !same_bytes(change->left, change->right))
+      if (is_matched(patterns, path) && !same_bytes(change->left, change->right))
         return {.path = path};
     }
   }
@@ -151,7 +151,7 @@ void check_promotion_result(branch::Engine& engine, const GatePolicy& policy,
     }
   }
   const RequiredDifference difference =
-      find_required_difference(engine.nodes, policy.objects, result.winner, result.tree);
+      find_required_difference(engine.nodes, policy.objects.required, result.winner, result.tree);
   if (difference.path) throw_not_measured(policy, *difference.path);
   if (!difference.complete) throw_not_measured(policy, "all required objects");
   if (policy.objects.required.empty() && policy.measures())

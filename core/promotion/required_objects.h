@@ -3,6 +3,7 @@
 #pragma once
 
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -26,7 +27,7 @@ struct RequiredDifference {
   std::optional<std::string> path{};
   bool complete = true;
 };
-RequiredDifference find_required_difference(tree::NodeSource& nodes, const ObjectRules& rules,
+RequiredDifference find_required_difference(tree::NodeSource& nodes, std::span<const Glob> patterns,
                                             const TreeRoot& one, const TreeRoot& other);
 
 /// The trees of a promotion that is about to be published.

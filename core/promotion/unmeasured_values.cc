@@ -58,9 +58,12 @@ class FileAges {
         continue;
       }
       const RequiredDifference newer =
-          find_required_difference(engine_.nodes, policy_.objects, parent.root, commit.root);
+          find_required_difference(engine_.nodes, measured(), parent.root, commit.root);
       if (newer.path && *newer.path != path) {
-        return str_cat(*newer.path, " was written after it, in commit ", digits_of(commit));
+        return str_cat(*newer.path, " was written after it, in commit ", digits_of(commit),
+                       ": measure again and commit ", path,
+                       ", or let objects.measured of the "
+                       "policy leave out what values do not depend on");
       }
       commit = parent;
     }
@@ -82,8 +85,14 @@ class FileAges {
   bool differs(const Commit& side, const Commit& merge) {
     if (policy_.objects.required.empty()) return !(side.root == merge.root);
     const RequiredDifference difference =
-        find_required_difference(engine_.nodes, policy_.objects, side.root, merge.root);
+        find_required_difference(engine_.nodes, measured(), side.root, merge.root);
     return difference.path.has_value() || !difference.complete;
+  }
+
+  /// Patterns of the objects that values depend on.
+  std::span<const Glob> measured() const {
+    const ObjectRules& rules = policy_.objects;
+    return rules.measured.empty() ? rules.required : rules.measured;
   }
 
   static std::string digits_of(const Commit& commit) {
