@@ -1,11 +1,13 @@
 #include "core/promotion/carried_values.h"
 
 #include <algorithm>
+#include <array>
 #include <string>
 
 #include "core/base/str_cat.h"
 #include "core/meta/commits.h"
 #include "core/meta/node_store.h"
+#include "core/promotion/computed_values.h"
 #include "core/promotion/gate_facts.h"
 #include "core/promotion/metric_choice.h"
 #include "core/promotion/promotion_store.h"
@@ -32,8 +34,9 @@ std::string difference_of(branch::Engine& engine, const GatePolicy& policy, cons
 
 void carry_values(branch::Engine& engine, const Repository& repository, const GatePolicy& policy,
                   const Commit& commit, GateCandidate& candidate) {
-  if (std::all_of(policy.metrics.begin(), policy.metrics.end(),
-                  [&](const MetricRule& rule) { return has_value(rule, candidate); }))
+  if (std::all_of(policy.metrics.begin(), policy.metrics.end(), [&](const MetricRule& rule) {
+        return rule.is_score() || (!rule.slices && has_value(rule, candidate));
+      }))
     return;
   const auto promotion =
       PromotionStore(engine.pool, engine.clock).find_by_result(repository.id, commit.id);
@@ -48,8 +51,9 @@ void carry_values(branch::Engine& engine, const Repository& repository, const Ga
            (metric.origin == MetricOrigin::kCommitMetadata && winner->parents.size() > 1);
   });
   const std::string difference = difference_of(engine, policy, *winner, commit);
-  for (const MetricRule& rule : policy.metrics) {
-    if (has_value(rule, candidate)) continue;
+  const std::array both = {&candidate.facts.metrics, &facts.metrics};
+  for (const MetricRule& rule : rules_by_name(policy.metrics, both)) {
+    if (rule.is_computed() || has_value(rule, candidate)) continue;
     const Metric* found = choose_metric(facts.metrics, rule.name, rule.split, sources_of(rule));
     if (found == nullptr) continue;
     if (difference.empty()) {

@@ -23,6 +23,7 @@ std::optional<Metric> sum_of(const MetricRule& score, std::span<const MetricRule
     const Metric* part = choose_metric(metrics, rule->name, rule->split, sources_of(*rule));
     if (part == nullptr || !is_measured_as(*rule, *part)) return std::nullopt;
     out.value += term.weight * part->value;
+    out.stale = out.stale || part->stale;
   }
   return out;
 }
@@ -88,6 +89,7 @@ std::optional<Metric> aggregate_of(const MetricRule& rule, const std::set<std::s
                                    std::span<const Metric> metrics) {
   const MetricRule one = rule_of_slice(rule, "");
   const Metric* best = nullptr;
+  bool stale = false;
   double sum = 0;
   size_t count = 0;
   for (const std::string& name : names) {
@@ -95,6 +97,7 @@ std::optional<Metric> aggregate_of(const MetricRule& rule, const std::set<std::s
     if (metric == nullptr) continue;
     ++count;
     sum += metric->value;
+    stale = stale || metric->stale;
     const bool replaces =
         best == nullptr || !std::isfinite(metric->value) ||
         (*rule.slices->aggregate == Aggregate::kMax ? metric->value > best->value
@@ -107,6 +110,7 @@ std::optional<Metric> aggregate_of(const MetricRule& rule, const std::set<std::s
              .origin = MetricOrigin::kPolicy,
              .source = best->name,
              .split = rule.split};
+  out.stale = stale;
   if (*rule.slices->aggregate == Aggregate::kMean && std::isfinite(best->value)) {
     out.value = sum / static_cast<double>(count);
     out.source.clear();

@@ -35,8 +35,8 @@ std::optional<Metric> aggregate_of(const MetricRule& rule, const std::set<std::s
 /// Removes metrics that only patterns name, beyond one more than kSlicesMax by name, which fails.
 void limit_slices(std::span<const MetricRule> rules, std::vector<Metric>& metrics);
 
-/// Adds the computed values that are not there yet and whose parts are; scores come after their
-/// parts in `rules`.
+/// Adds the computed values, stale if a part is, that are not there yet and whose parts are; scores
+/// come after their parts in `rules`.
 void add_computed(std::span<const MetricRule> rules, std::vector<Metric>& metrics);
 
 }  // namespace tarn::promotion

@@ -154,6 +154,26 @@ TEST(Slices, ThatAreNewAreNotCompared) {
   EXPECT_EQ(outcome(0.9, 0.4), GateOutcome::kFailed);
 }
 
+TEST(ComputedValuesOfParts, AreAsOldAsTheirParts) {
+  const GatePolicy policy = policy_of(
+      "metrics: [{match: 's.*', aggregate: max, goal: max, vs_champion: {min_delta: 0}}, {name: "
+      "a}]\n"
+      "scores: [{name: q, sum: {a: 1}, goal: max, vs_champion: {min_delta: 0}}]");
+  const Values values = {metric("s.a", 0.5), metric("s.b", 0.9), metric("a", 0.5)};
+  CommitFacts champion = computed_champion(policy, values);
+  EXPECT_EQ(evaluate(policy, candidate_of(values), &champion).outcome, GateOutcome::kPassed);
+  Values old = values;
+  old[0].stale = true;
+  champion = computed_champion(policy, old);
+  EXPECT_EQ(complaints(policy, candidate_of(values), &champion),
+            "metrics.max(s.*).vs_champion.min_delta:champion_stale");
+  old = values;
+  old[2].stale = true;
+  champion = computed_champion(policy, old);
+  EXPECT_EQ(complaints(policy, candidate_of(values), &champion),
+            "metrics.q.vs_champion.min_delta:champion_stale");
+}
+
 TEST(Slices, AreBoundedInNumber) {
   const GatePolicy policy =
       policy_of("metrics: [{match: 's.*', min: 0}, {match: 't.*', aggregate: min, min: 0}]");
