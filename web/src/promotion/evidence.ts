@@ -18,12 +18,16 @@ export interface Figures {
   wanted: string;
 }
 
+/** A number, with its spread or its examples if it was measured several times. */
+const measured = String.raw`-?[0-9][0-9.e+-]*(?: ± [0-9.e+-]+)?(?: \((?:n=\d+|\d+ examples)\))?|NaN|-?Infinity`;
+const figures = new RegExp(
+  String.raw`^\S.*? is (${measured})(?: \(([^)]*)\))?(?:, the champion's ([^:]+): ([^,]+))?(?:, wanted (.*))?$`,
+  's',
+);
+
 /** "accuracy is 0.83 (api), wanted at least 0.72", "... is 0.86, the champion's 0.83: 0.03 better, wanted at least 0.001". */
 export function figuresOf(reason: string): Figures | null {
-  const match =
-    /^\S.*? is (-?[0-9][0-9.e+-]*(?: ± [0-9.e+-]+)?(?: \((?:n=\d+|\d+ examples)\))?|NaN|-?Infinity)(?: \(([^)]*)\))?(?:, the champion's ([^:]+): ([^,]+))?(?:, wanted (.*))?$/s.exec(
-      reason,
-    );
+  const match = figures.exec(reason);
   if (!match) return null;
   return {
     value: match[1]!,
