@@ -34,6 +34,7 @@ LEAVES = set(
     abortPresignMultipartUpload uploadPart uploadPartCopy importCancel
     compareCandidates recordRun evaluateGatePolicy reportCheck approvePromotion rejectPromotion cancelPromotion
     putWebhook deleteWebhook pingWebhook redeliverWebhookEvent runHooks
+    leaseEvaluation renewEvaluation releaseEvaluation finishEvaluation failEvaluation retryEvaluation
     checkPermissions importPreview setQuota removeQuota recountQuota setUserQuota removeUserQuota recountUserQuota
     requestGarbageCollection cancelGarbageCollection expireCommit undeleteRepository addHold removeHold startVerification cancelVerification warmCache
 """.split()

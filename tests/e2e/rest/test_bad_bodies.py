@@ -266,6 +266,7 @@ class World:
             "alias": "champion",
             "promotion": "0" * 20,
             "check": "bench",
+            "job": "0" * 64,
             "policy": "gate",
             "experiment": "trees",
             "webhook": "deploy",

@@ -112,6 +112,7 @@ EMPTY = {
     "listMergeConflicts": "the branches do not conflict",
     "listServers": "a server alone keeps no list",
     "listExpiries": "nothing has expired",
+    "listEvaluations": "no policy has one",
     "getMetricSeries": "the run has no curve",
     "listMetricSeries": "as getMetricSeries",
     "listWebhookDeliveries": "its receiver is not there",
