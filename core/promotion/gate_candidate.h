@@ -86,6 +86,13 @@ struct ObjectFacts {
   bool complete = true;
 };
 
+/// Facts about a candidate's model card.
+struct CardFacts {
+  bool exists = true;
+  std::string problem{};               ///< why it cannot be read; "" = it can
+  std::vector<std::string> missing{};  ///< required fields that it lacks, or that are empty
+};
+
 /// An earlier promotion of a candidate that ended without success.
 struct EarlierTry {
   std::string promotion;  ///< id
@@ -133,6 +140,7 @@ struct GateCandidate {
   bool has_ancestor = false;  ///< of `require_ancestor`, when the policy has one
   bool up_to_date = true;     ///< the destination's head is in its history
   ObjectFacts objects{};
+  CardFacts card{};
   std::vector<EarlierTry> tries{};  ///< the newest first
   uint32_t recent_tries = 0;        ///< those in `attempts.per`
   /// By name and split of the metric.

@@ -28,6 +28,7 @@
 #include "core/promotion/evaluation_results.h"
 #include "core/promotion/gate_candidate.h"
 #include "core/promotion/gate_policies.h"
+#include "core/promotion/model_card.h"
 #include "core/promotion/path_twins.h"
 #include "core/promotion/promotion_merge.h"
 #include "core/promotion/promotion_store.h"
@@ -341,6 +342,8 @@ std::vector<GateCandidate> gate_candidates(branch::Engine& engine, const Reposit
             : branch::scoped_changes(
                   branch::tree_changes(engine.nodes, destination.root, commit.root), *replaced);
     find_required(engine.nodes, policy.objects, commit.root, made.objects);
+    if (!policy.card.path.empty())
+      made.card = find_card(engine, repository, policy.card, commit.root);
     made.objects.total_bytes = tree::count_range(engine.nodes, commit.root, "", "").bytes;
     PathAliases aliases(engine.nodes, commit.root, destination.root,
                         base && replaced == nullptr ? &base->root : nullptr, replaced);

@@ -58,8 +58,9 @@ bool demands_anything(const GatePolicy& policy) {
   const ObjectRules& objects = policy.objects;
   return policy.measures() || policy.candidates || !policy.require_ancestor.empty() ||
          !policy.unchanged_since.ref.empty() || policy.require_up_to_date ||
-         policy.approvals.count > 0 || !objects.required.empty() || objects.unchanged.size() > 1 ||
-         !objects.forbid.empty() || !objects.keep.empty() || objects.max_total_bytes;
+         policy.approvals.count > 0 || !policy.card.path.empty() || !objects.required.empty() ||
+         objects.unchanged.size() > 1 || !objects.forbid.empty() || !objects.keep.empty() ||
+         objects.max_total_bytes;
 }
 
 /// Whether the value of the rule's metric can make a candidate fail or win.

@@ -204,6 +204,14 @@ struct ObjectRules {
   bool operator==(const ObjectRules&) const = default;
 };
 
+/// The model card that a candidate needs; see model_card.h.
+struct CardRules {
+  std::string path{};                   ///< "" = no such rule
+  std::vector<std::string> required{};  ///< its fields
+  bool operator==(const CardRules&) const = default;
+};
+constexpr size_t kCardFieldBytesMax = 128;
+
 struct CheckRules {
   std::vector<std::string> required{};
   std::chrono::milliseconds timeout{};  ///< how long a promotion waits for them
@@ -314,6 +322,7 @@ struct GatePolicy {
   std::vector<AnyRules> any{};
   std::vector<TieBreak> tie_break{};
   ObjectRules objects{};
+  CardRules card{};
   CheckRules checks{};
   AttemptRules attempts{};
   ApprovalRules approvals{};

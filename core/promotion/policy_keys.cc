@@ -7,7 +7,7 @@
 namespace tarn::promotion {
 namespace {
 
-constexpr std::array<PolicyKey, 122> kKeys{{
+constexpr std::array<PolicyKey, 125> kKeys{{
     {"name", "name", "", "The name of the policy; `tarn policy apply` takes it from here.",
      "dogs-champion"},
     {"destination", "branch", "",
@@ -277,6 +277,15 @@ constexpr std::array<PolicyKey, 122> kKeys{{
      "legal"},
     {"approvals.groups[].count", "number, 1 to 100", "1", "How many of its members must approve.",
      "2"},
+    {"card", "map", "",
+     "The model card that a candidate needs, which the result must have byte for byte.", ""},
+    {"card.path", "path", "",
+     "**Required** in its map. A YAML or JSON object, or a Markdown object with front matter.",
+     "MODEL_CARD.md"},
+    {"card.required", "list of fields", "",
+     "**Required** in its map. Fields that must be there and not empty; `limits.age` is a field "
+     "of the map `limits`.",
+     "[intended_use, data, limits]"},
     {"rollback", "map", "as `approvals`",
      "Approvals of rollbacks. Who may count is as `approvals` says.", ""},
     {"rollback.approvals", "number, 0 to 100", "",

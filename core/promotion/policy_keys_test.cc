@@ -54,6 +54,8 @@ std::string company_of(std::string_view path) {
   if (path.starts_with("metrics[]")) return "name: m, goal: max";
   if (path == "approvals.groups[].count") return "name: legal";
   if (path == "rollback.groups") return "approvals: 1";
+  if (path == "card.path") return "required: [data]";
+  if (path == "card.required") return "path: card.md";
   if (path == "champion.reevaluate") return "expires: 90d";
   return "";
 }
@@ -125,7 +127,7 @@ TEST(PolicyKeys, OthersAreRefusedInEveryMap) {
   for (const std::string_view map :
        {"", "unchanged_since", "metrics[]", "metrics[].vs_champion", "metrics[].vs_champion.floor",
         "scores[]", "any[]", "objects", "checks", "approvals", "after", "after.losers", "freeze[]",
-        "approvals.groups[]", "rollback", "champion"}) {
+        "approvals.groups[]", "rollback", "champion", "card"}) {
     const std::string expected =
         str_cat("unknown key \"zzz\", expected some of: ", joined(policy_keys_below(map), ", "));
     EXPECT_NE(problem_of(document_with(map, "zzz: 1")).find(expected), std::string::npos)

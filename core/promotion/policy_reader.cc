@@ -84,6 +84,7 @@ class PolicyReader {
     if (const YamlNode* node = find(members, "tie_break")) read_tie_break(*node);
     policy_.objects.unchanged = {Glob(kUnchangedDefault)};
     if (const YamlNode* node = find(members, "objects")) read_objects(*node);
+    if (const YamlNode* node = find(members, "card")) read_card(*node);
     if (const YamlNode* node = find(members, "promoted_values")) {
       policy_.promoted_values = in_.flag_at(*node, "promoted_values");
       if (policy_.promoted_values && policy_.objects.required.empty())
@@ -419,6 +420,24 @@ class PolicyReader {
   }
 
   /// Must be called after the approvals were read, whose flags it has.
+  void read_card(const YamlNode& node) {
+    const Members members = in_.members_of(node, "card", policy_keys_below("card"));
+    if (node.kind != YamlNode::Kind::kMap) return;
+    const YamlNode* path = find(members, "path");
+    const YamlNode* required = find(members, "required");
+    if (path == nullptr || required == nullptr)
+      in_.complain(node, "card", "needs path and required");
+    if (path != nullptr) {
+      policy_.card.path = in_.text_at(*path, "card.path", kKeyBytesMax).value_or("");
+      if (!is_plain_path(policy_.card.path)) in_.expected(*path, "card.path", "a plain path");
+    }
+    if (required == nullptr) return;
+    in_.read_list(*required, "card.required", policy_.card.required,
+                  [&](const YamlNode& item, const std::string& at) {
+                    return in_.text_at(item, at, kCardFieldBytesMax);
+                  });
+  }
+
   void read_rollback(const YamlNode& node) {
     const Members members = in_.members_of(node, "rollback", policy_keys_below("rollback"));
     if (node.kind != YamlNode::Kind::kMap) return;

@@ -249,6 +249,33 @@ TEST_F(PromotionResult, IsNotMeasuredByTheMetadataOfAMerge) {
   EXPECT_EQ(outcome(promote({"exp-1"})), "rejected metric_missing");
 }
 
+TEST_F(PromotionResult, TheModelCardIsThatOfTheWinner) {
+  engine.put(repo, "main", "CARD.md", "---\nuse: digits\n---\n");
+  engine.commit(repo, "main");
+  apply_policy(std::string(kPolicy) + "card: {path: CARD.md, required: [use, limits]}\n");
+  candidate("poor", "0.8");
+  const Promotion refused = promote({"poor"});
+  EXPECT_EQ(outcome(refused), "rejected gate_failed");
+  EXPECT_NE(refused.evidence.find("card_field_missing"), std::string::npos);
+  engine.branch(repo, "rich", "main");
+  engine.put(repo, "rich", "CARD.md", "---\nuse: digits\nlimits: [adults]\n---\n");
+  commit("rich", "0.8");
+  EXPECT_EQ(outcome(promote({"rich"})), "promoted");
+  // The destination's card is a newer one than this candidate's.
+  engine.branch(repo, "old", "rich");
+  remove_gate_policy(*engine, repo, "digits", "owner", {});
+  engine.put(repo, "main", "CARD.md", "---\nuse: digits\nlimits: []\n---\n");
+  engine.commit(repo, "main");
+  apply_policy(std::string(kPolicy) + "card: {path: CARD.md, required: [use, limits]}\n");
+  engine.put(repo, "old", "artifacts/model.pkl", "new");
+  commit("old", "0.9");
+  EXPECT_EQ(outcome(promote({"old"})), "failed not_what_was_measured");
+  engine.branch(repo, "none", "main");
+  engine.remove(repo, "none", "CARD.md");
+  commit("none", "0.9");
+  EXPECT_NE(promote({"none"}).evidence.find("card_missing"), std::string::npos);
+}
+
 TEST_F(PromotionResult, MeetsTheLimitsOfThePolicy) {
   apply_policy(kWithModel + "method: [merge]\n");
   candidate("exp-1", "0.8");

@@ -153,6 +153,10 @@ void check_promotion_result(branch::Engine& engine, const GatePolicy& policy,
   const RequiredDifference difference =
       find_required_difference(engine.nodes, policy.objects.required, result.winner, result.tree);
   if (difference.path) throw_not_measured(policy, *difference.path);
+  const std::string& card = policy.card.path;
+  if (!card.empty() && !same_bytes(tree::find_entry(engine.nodes, result.winner, card),
+                                   tree::find_entry(engine.nodes, result.tree, card)))
+    throw_not_measured(policy, card);
   if (!difference.complete) throw_not_measured(policy, "all required objects");
   if (policy.objects.required.empty() && policy.measures())
     check_own_changes(engine, policy, result);

@@ -100,6 +100,7 @@ class RuleEvaluation {
     for (size_t i = 0; i < policy_.any.size(); ++i)
       judge_any(policy_.any[i], str_cat("any[", i, "]"));
     judge_objects();
+    judge_card();
     for (const std::string& name : policy_.checks.required) judge_check(name);
     judge_attempts();
     for (const TimeHold& hold : candidate_.holds) pending(hold.rule, hold.code, hold.reason);
@@ -520,6 +521,22 @@ class RuleEvaluation {
         str_cat(rule.name, " is ", to_text(value), ", the best of the last ", champions.size(),
                 " champions ", to_text(*best), ": ", difference_to_text(std::max(drop, 0.0)),
                 " worse, wanted at most ", to_text(rule.floor->max_drop)));
+  }
+
+  void judge_card() {
+    const CardRules& rules = policy_.card;
+    const CardFacts& facts = candidate_.card;
+    if (rules.path.empty()) return;
+    if (!facts.exists) {
+      return fail("card", "card_missing", str_cat("there is no ", rules.path, ": write it"));
+    }
+    if (!facts.problem.empty()) {
+      return fail("card", "card_invalid", str_cat(rules.path, ": ", facts.problem));
+    }
+    judge_bound("card", facts.missing.empty(), "card_field_missing",
+                facts.missing.empty() ? str_cat(rules.path, " has ", joined(rules.required, ", "))
+                                      : str_cat(rules.path, " lacks ", joined(facts.missing, ", "),
+                                                ", or says nothing in it"));
   }
 
   void judge_objects() {
