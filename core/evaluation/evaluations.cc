@@ -135,14 +135,15 @@ void finish_job(branch::Engine& engine, std::string_view key, std::string_view t
   }
 }
 
+bool is_failure_phase(std::string_view phase) { return phase == "predict" || phase == "score"; }
+
 bool is_failure_code(std::string_view code) {
   return std::find(kFailureCodes.begin(), kFailureCodes.end(), code) != kFailureCodes.end();
 }
 
 void fail_job(branch::Engine& engine, std::string_view key, std::string_view token,
               const Failure& failure) {
-  const bool known_phase = failure.phase == "predict" || failure.phase == "score";
-  if (!known_phase || !is_failure_code(failure.code)) {
+  if (!is_failure_phase(failure.phase) || !is_failure_code(failure.code)) {
     throw_invalid("failure: phase must be predict or score, and code a known one");
   }
   if (!EvaluationStore(engine.pool)

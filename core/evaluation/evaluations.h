@@ -55,6 +55,7 @@ struct Failure {
   std::string code;    ///< one of kFailureCodes
   std::string detail;  ///< cut at kFailureDetailBytesMax
 };
+bool is_failure_phase(std::string_view phase);
 bool is_failure_code(std::string_view code);
 void fail_job(branch::Engine& engine, std::string_view key, std::string_view token,
               const Failure& failure);

@@ -22,9 +22,15 @@ LeaseEvaluation parse_lease_evaluation(const Value& body) {
 
 evaluation::Failure parse_evaluation_failure(const Value& body) {
   refuse_unknown(body, {"phase", "code", "detail"});
-  return {.phase = body.at("phase").text(),
-          .code = body.at("code").text(),
-          .detail = body.text_or_empty("detail")};
+  const Value phase = body.at("phase");
+  const Value code = body.at("code");
+  evaluation::Failure out{
+      .phase = phase.text(), .code = code.text(), .detail = body.text_or_empty("detail")};
+  if (!evaluation::is_failure_phase(out.phase)) phase.fail("must be predict or score");
+  if (!evaluation::is_failure_code(out.code)) {
+    code.fail("must be program_failed, timeout, memory, output_too_large or output_invalid");
+  }
+  return out;
 }
 
 std::string evaluation_job_body(const evaluation::EvaluationStore::Lease& lease,
