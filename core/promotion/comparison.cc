@@ -57,6 +57,9 @@ std::vector<MetricRule> columns_of(const std::vector<MetricRule>& rules,
   if (baseline != nullptr) commits.push_back(&baseline->metrics);
   for (const Contestant& contestant : contestants) commits.push_back(&contestant.facts.metrics);
   std::vector<MetricRule> out = rules_by_name(rules, commits);
+  // Several rules may be about one metric: by a pattern, and by its aggregate.
+  std::set<std::string> labels;
+  std::erase_if(out, [&](const MetricRule& rule) { return !labels.insert(rule.label()).second; });
   const size_t most = std::max(rules.size(), kComparedMetricsMax);
   if (out.size() > most) {
     warnings.push_back(str_cat("there are ", out.size(), " metrics, shown are the first ", most,

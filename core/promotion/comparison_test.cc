@@ -82,6 +82,20 @@ TEST(Compare, WithoutMetricsEveryOneIsAColumnAndNobodyIsRanked) {
   EXPECT_EQ(cut.warnings.size(), 1u);
 }
 
+TEST(Compare, AMetricOfTwoPatternsIsOneColumn) {
+  MetricRule each{.name = "slice.*", .goal = MetricGoal::kMax};
+  each.slices = SliceRules{.match = Glob("slice.*")};
+  MetricRule least = each;
+  least.name = "min(slice.*)";
+  least.slices->aggregate = Aggregate::kMin;
+  const std::vector<Contestant> contestants = {
+      one("exp", {metric("slice.cats", 0.9), metric("slice.dogs", 0.8)})};
+  const Comparison table = compare(contestants, nullptr, {each, least}, ParamsShown::kNone);
+  std::string columns;
+  for (const MetricRule& column : table.metrics) columns += column.label() + " ";
+  EXPECT_EQ(columns, "slice.cats slice.dogs min(slice.*) ");
+}
+
 TEST(Compare, WarnsOfAMetricWithoutValues) {
   const std::vector<Contestant> contestants = {one("a", {metric("x", 1)}), one("b", {})};
   const CommitFacts baseline = facts_of({metric("only", 1)}, {});

@@ -6,6 +6,7 @@
 #include "core/base/str_cat.h"
 #include "core/promotion/gate_candidate_fixture.h"
 #include "core/promotion/ranking.h"
+#include "core/promotion/replicates.h"
 #include "core/promotion/review.h"
 #include "core/promotion/verdict.h"
 
@@ -374,6 +375,12 @@ TEST(Scores, RankAndWaitForTheChecksOfTheirParts) {
   better.checks[0].metrics[0].value = 0.5;
   const std::vector<GateCandidate> both = {candidate, better};
   EXPECT_EQ(rank_candidates(policy, both).standings.front().candidate, 1u);
+}
+
+TEST(Scores, AreShownWithoutRoundingErrors) {
+  Metric quality = metric("quality", 0.7 * 0.95 + 0.3 * 0.9);
+  quality.origin = MetricOrigin::kPolicy;
+  EXPECT_EQ(measured_text(quality), "0.935");
 }
 
 TEST(Scores, CountFromTheTimeOfTheirParts) {

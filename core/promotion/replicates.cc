@@ -129,6 +129,8 @@ std::string measured_text(const Metric& metric) {
   const size_t n = metric.replicates.counted.size();
   if (metric.examples != 0)
     return str_cat(to_text(metric.value), " (", metric.examples, " examples)");
+  // A sum of decimals has a rounding error.
+  if (metric.origin == MetricOrigin::kPolicy) return difference_to_text(metric.value);
   if (n == 0) return to_text(metric.value);
   std::string out = difference_to_text(metric.value);
   if (n > 1) out += str_cat(" ± ", difference_to_text(sample_of(metric).sd));
