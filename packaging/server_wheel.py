@@ -15,7 +15,7 @@ import bill
 HERE = Path(__file__).resolve().parent
 POSTGRES = "postgresql/15"
 POSTGRES_PACKAGE = "postgresql-15"
-# Of the files of PostgreSQL: its server without a compiler, extensions other than PL/pgSQL, and manuals.
+# Files of PostgreSQL in the wheel: the server. JIT, extensions other than PL/pgSQL, and manuals are left out.
 POSTGRES_FILES = {
     "lib": ["bin/postgres", "bin/initdb", "lib/*_and_*.so", "lib/dict_snowball.so", "lib/plpgsql.so", "lib/pgoutput.so"],
     "share": ["*.bki", "*.sql", "*.sample", "*.txt", "timezonesets/*", "tsearch_data/*", "extension/plpgsql*"],

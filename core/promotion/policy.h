@@ -102,7 +102,7 @@ struct ReplicateRules {
   bool operator==(const ReplicateRules&) const = default;
 };
 
-/// How two models are told apart; see docs/statistics.md.
+/// The test that tells two models apart; see docs/statistics.md.
 enum class DistinctionTest : uint8_t {
   kWelch,            ///< of replicates
   kPairedBootstrap,  ///< of the examples of an evaluation
