@@ -183,6 +183,23 @@ TEST_F(Evaluated, ADifferenceOfOneExampleIsChance) {
   EXPECT_TRUE(Json::parse(refused.evidence)["candidates"][0]["comparisons"][0].contains("seed"));
 }
 
+TEST_F(Evaluated, TheReviewOfWhatIsRejectedHasTheValuesThatDecided) {
+  apply_policy(policy_with(", vs_champion: {lower_bound: 0}"));
+  crown(496);
+  engine.put(holdout, "main", "digits/labels", "new labels");
+  engine.commit(holdout, "main");
+  apply_policy(policy_with(", vs_champion: {lower_bound: 0}", ", digits: 4"));
+  candidate("lucky", "");
+  const std::string id = create(request_of({"lucky"}));
+  work();
+  measure(lines(497, 500, 3));
+  work();
+  measure(lines(496, 500, 3));
+  const Promotion refused = now(id);
+  EXPECT_EQ(outcome(refused), "rejected gate_failed");
+  EXPECT_EQ(Json::parse(refused.review)["values"]["accuracy"]["champion"], "0.992 (500 examples)");
+}
+
 TEST_F(Evaluated, FewExamplesSayNothing) {
   apply_policy(policy_with(", vs_champion: {lower_bound: 0}"));
   candidate("first", "");

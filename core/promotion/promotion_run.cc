@@ -264,6 +264,12 @@ class PromotionRun {
         message += str_cat(message.empty() ? "" : "\n", judged.candidate.ref, ": ",
                            refusals_of(judged.verdict));
     }
+    // The record shows the values that were judged, not those of an earlier round.
+    for (const RankedCandidate& judged : judgement.candidates) {
+      if (judged.candidate.ref == promotion_.winner_ref &&
+          judged.candidate.facts.commit == promotion_.winner)
+        promotion_.review = judged.candidate.review;
+    }
     if (all_missing) code = "metric_missing";
     if (!judgement.left_out.empty()) message += str_cat("\n", describe(judgement.left_out));
     // The best candidate that passed every rule gives the reason why nothing was promoted.
