@@ -95,6 +95,17 @@ std::string text_or(const Json& value, std::string_view otherwise) {
   return value.is_string() ? value.get<std::string>() : std::string(otherwise);
 }
 
+/// "@canary since 2026-11-30T08:00:00Z", with what became of it.
+std::string stage_in_words(const Json& stage) {
+  std::string out =
+      str_cat("@", stage.value("alias", ""), " since ", stage.value("entered_at", ""));
+  if (stage.contains("until"))
+    out += str_cat(", checks take it back until ", stage.value("until", ""));
+  if (stage.value("outcome", "") == "taken_back")
+    out += str_cat(", taken back ", stage.value("left_at", ""));
+  return out;
+}
+
 }  // namespace
 
 std::string cell(std::string_view text) {
@@ -234,6 +245,9 @@ void print_promotion(Session& session, const Uri& uri, const Json& promotion) {
     add("winner's commit", promotion.value("winner", Json::object()).value("commit", ""));
   }
   for (auto& [label, value] : review_lines(promotion)) lines.emplace_back(label, std::move(value));
+  for (const Json& stage : promotion.value("stages", Json::array())) {
+    add("stage", stage_in_words(stage));
+  }
   add("alias", promotion.value("alias", ""));
   add("commit", promotion.value("result", ""));
   add("tag", promotion.value("tag", ""));

@@ -75,6 +75,7 @@ constexpr std::string_view kRefNotFound = "ref_not_found";
 constexpr std::string_view kRepositoryNotEmpty = "repository_not_empty";
 constexpr std::string_view kRepositoryNotFound = "repository_not_found";
 constexpr std::string_view kSourceMoved = "source_moved";
+constexpr std::string_view kStageOccupied = "stage_occupied";
 constexpr std::string_view kStagedOverlap = "staged_overlap";
 constexpr std::string_view kTagExists = "tag_exists";
 constexpr std::string_view kTagNotFound = "tag_not_found";

@@ -84,7 +84,9 @@ bool CountedApprovals::has_measured(const std::string& user) const {
       return check != nullptr && check->reporter == user;
     });
   };
-  return reported(policy_.checks.required);
+  return reported(policy_.checks.required) ||
+         std::any_of(policy_.stages.begin(), policy_.stages.end(),
+                     [&](const StageRules& stage) { return reported(stage.checks); });
 }
 
 /// The reason why the approval does not count; "" = it counts.

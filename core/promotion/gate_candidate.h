@@ -30,6 +30,7 @@ struct CheckResult {
   std::string supersedes{};  ///< why an earlier failure of the reporter does not stand
   std::string objects{};     ///< ObjectFacts::required_digest of the commit
   std::string promotion{};   ///< id of the promotion that it was reported to
+  Instant at{};
 };
 
 struct GateApproval {
@@ -104,6 +105,20 @@ struct EarlierTry {
   Instant at{};  ///< when it ended
 };
 
+/// A stage that a candidate is in, or has been in; see stages.h.
+struct StageEntry {
+  std::string alias;
+  std::string ref;                         ///< the candidate
+  CommitId commit;                         ///< where the alias is
+  std::optional<CommitId> before{};        ///< where it was; nullopt = it was not there
+  std::vector<std::string> approved_by{};  ///< users whose approvals of the stage counted
+  std::vector<std::string> checks{};       ///< of the last stage: those that take it back
+  Instant since{};
+  std::optional<Instant> until{};  ///< of the last stage: until then checks take it back
+  std::optional<Instant> left{};
+  std::string outcome{};  ///< "promoted", "taken_back"; "" while it has not left
+};
+
 /// A refusal that does not come from a rule of the policy.
 struct GateRefusal {
   std::string rule;  ///< "merge", "checks" or "candidates"
@@ -149,6 +164,8 @@ struct GateCandidate {
   std::string review{};                   ///< what approvals consent to; "" in a dry run
   std::vector<GateApproval> approvals{};  ///< those of other reviews do not count
   std::vector<TimeHold> holds{};          ///< of the moment of the judgement
+  std::vector<StageEntry> stages{};       ///< those that it is in, in the policy's order
+  Instant now{};                          ///< the moment of the judgement, for `stages`
   std::optional<GateRefusal> refusal{};
   /// An earlier rejection of this commit: its user, time and reason; "" = none.
   std::string rejection{};

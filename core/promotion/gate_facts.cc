@@ -323,7 +323,7 @@ std::vector<GateCandidate> gate_candidates(branch::Engine& engine, const Reposit
     if (const auto at = rejections.find(commit.id); at != rejections.end())
       made.rejection = at->second;
     made.author = commit.committer;
-    if (policy.approvals.count > 0 || has_budget(policy))
+    if (policy.wants_approvals() || has_budget(policy))
       made.authors = authors_since_standing(engine, repository, policy, commit, destination);
     if (const auto at = stored.find(commit.id); at != stored.end()) made.recorded = at->second;
     made.has_ancestor = ancestor && branch::is_ancestor(engine, repository.id, *ancestor, commit);

@@ -151,9 +151,14 @@ GatePolicySet set_gate_policy(branch::Engine& engine, const Repository& reposito
   GatePolicyVersion draft = draft_gate_policy(engine, repository, name, setting);
   branch::check_writable(engine, repository, /*force=*/false);
   const GatePolicy policy = policy_of(draft);
+  std::vector<std::string> stages;
+  for (const StageRules& stage : policy.stages) {
+    if (stage.alias != policy.alias) stages.push_back(stage.alias);
+  }
   const GatePolicyStore::Setting written{.name = draft.name,
                                          .destination = policy.destination,
                                          .alias = policy.alias,
+                                         .stages = stages,
                                          .confirms = policy.confirm_changes,
                                          .document = draft.body->document,
                                          .digest = draft.body->digest,

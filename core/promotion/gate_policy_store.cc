@@ -293,10 +293,13 @@ GatePolicyStore::Result GatePolicyStore::set(RepositoryId repository, const Sett
         kUpsert, {repo, setting.name, version, setting.destination.str(), alias, setting.confirms});
     connection.run(kUpdateGates, {repo, setting.name, setting.destination.str()});
     branch::AliasStore::clear_policy(connection, repository, setting.name);
-    if (alias &&
-        !branch::AliasStore::set_policy(connection, repository, AliasName(*alias), setting.name)) {
+    std::vector<std::string> aliases = setting.stages;
+    if (alias) aliases.push_back(*alias);
+    for (const std::string& one : aliases) {
+      if (branch::AliasStore::set_policy(connection, repository, AliasName(one), setting.name))
+        continue;
       throw Error(ErrorCode::kConflict, reason::kAliasHasPolicy,
-                  str_cat("alias \"", *alias, "\": belongs to another policy already"));
+                  str_cat("alias \"", one, "\": belongs to another policy already"));
     }
     connection.run(kBumpSettings, {repo});
     return {Outcome::kDone, version};

@@ -61,8 +61,9 @@ class GatePolicyStore {
   struct Setting {
     std::string name;
     BranchName destination;
-    std::string alias{};    ///< "" = none
-    bool confirms = false;  ///< the next change needs a second user
+    std::string alias{};                ///< "" = none
+    std::vector<std::string> stages{};  ///< aliases of the stages before the last
+    bool confirms = false;              ///< the next change needs a second user
     std::string document;
     std::string digest;
     std::optional<CommitId> ancestor{};

@@ -25,6 +25,7 @@
 #include "core/promotion/promotion_store.h"
 #include "core/promotion/ranking.h"
 #include "core/promotion/review.h"
+#include "core/promotion/stages.h"
 
 namespace tarn::promotion {
 namespace {
@@ -93,6 +94,15 @@ std::optional<size_t> refuse_outranked(const PromotionRequest& request,
          .reason = str_cat("branch ", rival, " ranks before it, and all branches of ",
                            "`candidates` compete: promote that one")});
     candidate.rank = 0;
+  }
+  return std::nullopt;
+}
+
+/// The candidate that is in a stage, and has not failed.
+std::optional<size_t> staged_of(const std::vector<RankedCandidate>& judged) {
+  for (size_t i = 0; i < judged.size(); ++i) {
+    if (!judged[i].candidate.stages.empty() && judged[i].verdict.outcome != GateOutcome::kFailed)
+      return i;
   }
   return std::nullopt;
 }
@@ -180,7 +190,8 @@ std::vector<CheckResult> results_of(const std::vector<PromotionCheck>& checks) {
                    .reporter = check.reporter,
                    .supersedes = check.supersedes,
                    .objects = check.objects,
-                   .promotion = check.promotion});
+                   .promotion = check.promotion,
+                   .at = check.at});
   }
   return out;
 }
@@ -378,8 +389,16 @@ Judgement judge_once(branch::Engine& engine, const Repository& repository,
   compare_with_champion(out.policy, candidates, [&](const CommitId& commit) {
     return baseline ? baseline->against(commit) : nullptr;
   });
+  if (!promotion.id.empty()) {
+    out.open_stages = StageStore(engine.pool).all(repository.id, promotion.id);
+    std::erase_if(out.open_stages, [](const StageEntry& entry) { return entry.left.has_value(); });
+  }
+  const Instant now = engine.clock.now();
   for (size_t i = 0; i < candidates.size(); ++i) {
     GateCandidate& candidate = candidates[i];
+    candidate.now = now;
+    candidate.stages =
+        stages_of(out.policy, candidate.ref, candidate.facts.commit, out.open_stages);
     candidate.checks = results;
     candidate.approvals = votes;
     candidate.promoter = promotion.actor;
@@ -416,8 +435,12 @@ Judgement judge_once(branch::Engine& engine, const Repository& repository,
     out.candidates.push_back({.candidate = std::move(candidate), .verdict = std::move(verdict)});
   }
   Evidence evidence;
-  out.winner = refuse_outranked(request, out.candidates,
-                                rank(out.policy, out.candidates, evidence.decided_by));
+  out.winner = rank(out.policy, out.candidates, evidence.decided_by);
+  if (const auto staged = staged_of(out.candidates)) {
+    out.winner = staged;
+  } else {
+    out.winner = refuse_outranked(request, out.candidates, out.winner);
+  }
   evidence.promotion = promotion.id;
   evidence.actor = promotion.actor;
   evidence.method = request.method;

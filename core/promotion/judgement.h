@@ -49,10 +49,11 @@ struct Judgement {
   std::vector<PinnedCandidate> pinned;
   std::vector<RankedCandidate> candidates;  ///< as `pinned`
   std::vector<LeftOut> left_out;            ///< branches that globs match and that are not judged
-  std::optional<size_t> winner;             ///< best of those that did not fail
-  std::string evidence;                     ///< to_json
-  std::vector<CommitId> commits;            ///< those that were compared
-  std::vector<CommitId> mentioned;  ///< others that the evidence names, of checks and approvals
+  std::optional<size_t> winner;  ///< the one in a stage, else the best, of those that did not fail
+  std::vector<StageEntry> open_stages;  ///< of the promotion, whichever candidate is in them
+  std::string evidence;                 ///< to_json
+  std::vector<CommitId> commits;        ///< those that were compared
+  std::vector<CommitId> mentioned;      ///< others that the evidence names, of checks and approvals
 };
 
 /// How often judge() reads everything again because the champion moved meanwhile.

@@ -58,9 +58,9 @@ bool demands_anything(const GatePolicy& policy) {
   const ObjectRules& objects = policy.objects;
   return policy.measures() || policy.candidates || !policy.require_ancestor.empty() ||
          !policy.unchanged_since.ref.empty() || policy.require_up_to_date ||
-         policy.approvals.count > 0 || !policy.card.path.empty() || !objects.required.empty() ||
-         objects.unchanged.size() > 1 || !objects.forbid.empty() || !objects.keep.empty() ||
-         objects.max_total_bytes;
+         policy.approvals.count > 0 || !policy.stages.empty() || !policy.card.path.empty() ||
+         !objects.required.empty() || objects.unchanged.size() > 1 || !objects.forbid.empty() ||
+         !objects.keep.empty() || objects.max_total_bytes;
 }
 
 /// Whether the value of the rule's metric can make a candidate fail or win.
@@ -165,11 +165,20 @@ std::vector<PolicyUser*> GatePolicy::users() {
   return out;
 }
 
+bool GatePolicy::wants_approvals() const {
+  return approvals.count > 0 || (rollback && rollback->count > 0) ||
+         std::any_of(stages.begin(), stages.end(),
+                     [](const StageRules& stage) { return stage.approvals.count > 0; });
+}
+
 std::vector<GroupApprovals*> GatePolicy::groups() {
   std::vector<GroupApprovals*> out;
   for (GroupApprovals& group : approvals.groups) out.push_back(&group);
   if (rollback) {
     for (GroupApprovals& group : rollback->groups) out.push_back(&group);
+  }
+  for (StageRules& stage : stages) {
+    for (GroupApprovals& group : stage.approvals.groups) out.push_back(&group);
   }
   return out;
 }

@@ -259,6 +259,16 @@ struct ApprovalRules {
   bool operator==(const ApprovalRules&) const = default;
 };
 
+/// A stage of a promotion: an alias that the winner has before the next one; see stages.h.
+struct StageRules {
+  std::string alias{};
+  std::chrono::milliseconds soak{};   ///< how long it has the alias at least
+  std::vector<std::string> checks{};  ///< each must succeed while it has the alias
+  ApprovalRules approvals{};          ///< to enter it
+  bool operator==(const StageRules&) const = default;
+};
+constexpr size_t kPolicyStagesMax = 8;
+
 /// How long a champion's values may be compared with.
 struct ChampionRules {
   std::chrono::milliseconds expires{};     ///< since it was promoted; 0 = for ever
@@ -327,6 +337,8 @@ struct GatePolicy {
   AttemptRules attempts{};
   ApprovalRules approvals{};
   std::optional<ApprovalRules> rollback{};  ///< of rollbacks; nullopt = `approvals`
+  /// The last one's alias is the policy's; its soak and checks are about the time afterwards.
+  std::vector<StageRules> stages{};
   AfterPromotion after{};
   ChampionRules champion{};
   std::vector<FreezeWindow> freeze{};
@@ -335,6 +347,8 @@ struct GatePolicy {
   bool permits(PromotionMethod method) const;
   /// Whether it needs facts that belong to one commit only.
   bool measures() const { return !metrics.empty() || !checks.required.empty(); }
+  /// Whether people must agree to anything under it: a promotion, a stage or a rollback.
+  bool wants_approvals() const;
   const MetricRule* find_metric(std::string_view name) const;  ///< the first of that name
   const EvaluationRules* find_evaluation(std::string_view name) const;
   /// The metric that ranks: the primary one, else the first that ranks; nullptr = none.

@@ -7,7 +7,7 @@
 namespace tarn::promotion {
 namespace {
 
-constexpr std::array<PolicyKey, 125> kKeys{{
+constexpr std::array<PolicyKey, 132> kKeys{{
     {"name", "name", "", "The name of the policy; `tarn policy apply` takes it from here.",
      "dogs-champion"},
     {"destination", "branch", "",
@@ -293,6 +293,29 @@ constexpr std::array<PolicyKey, 125> kKeys{{
     {"rollback.groups", "list of maps", "[]",
      "Groups whose members must be among them, as in `approvals.groups`.",
      "[{name: on-call, count: 1}]"},
+    {"stages", "list of maps", "[]",
+     "Aliases that the winner has one after the other before it is promoted; at most 8. The last "
+     "is "
+     "`alias`, and to enter it is the promotion.",
+     ""},
+    {"stages[].alias", "alias, without `@`", "",
+     "**Required** in its map. Only promotions under this policy and rollbacks move it.", "canary"},
+    {"stages[].soak", "time", "0",
+     "How long the winner has the alias at least before it goes on; at most 365 days. Of the last "
+     "stage: how long after the promotion its checks take it back.",
+     "24h"},
+    {"stages[].checks", "list of names", "[]",
+     "Checks that must report success while the winner has the alias (`tarn promote check`). A "
+     "failure takes all aliases back; of the last stage, it rolls the promotion back.",
+     "[canary-errors]"},
+    {"stages[].approvals", "map", "",
+     "Approvals to enter the stage, given after the winner entered the stage before. Not of the "
+     "first, which is entered with `approvals`. Who may count is as `approvals` says.",
+     ""},
+    {"stages[].approvals.count", "number, 0 to 100", "0", "How many users must approve.", "1"},
+    {"stages[].approvals.groups", "list of maps", "[]",
+     "Groups whose members must be among them, as in `approvals.groups`.",
+     "[{name: risk, count: 1}]"},
     {"after", "map", "", "What happens in the transaction of the promotion.", ""},
     {"after.tag", "template", "",
      "A tag for the new commit, with `{date}`, `{time}`, `{short}`, `{name}` and `{policy}`.",

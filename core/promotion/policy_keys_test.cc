@@ -79,6 +79,10 @@ std::string document_with(std::string_view map, const std::string& member) {
         "{name: m, goal: max, vs_champion: ", inner,
         member.find("lower_bound") == member.npos ? "}" : ", runs: {min: 2, by: param.seed}}");
   if (map == "approvals.groups[]") inner = str_cat("{groups: [", inner, "]}");
+  if (map == "stages[].approvals") inner = str_cat("{alias: canary, approvals: ", inner, "}");
+  if (map == "stages[]" && !member.starts_with("alias:"))
+    inner = str_cat("{alias: canary, ", inner.substr(1));
+  if (map.starts_with("stages[]")) inner = str_cat("[{alias: a}, ", inner, ", {alias: champion}]");
   if (map == "after.losers") inner = str_cat("{losers: ", inner, "}");
   if (map == "evaluations[].budget") inner = str_cat("{budget: ", inner, "}");
   if (map.starts_with("evaluations[]")) {

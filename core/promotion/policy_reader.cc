@@ -95,6 +95,7 @@ class PolicyReader {
     if (const YamlNode* node = find(members, "attempts")) read_attempts(*node);
     if (const YamlNode* node = find(members, "approvals")) read_approvals(*node);
     if (const YamlNode* node = find(members, "rollback")) read_rollback(*node);
+    if (const YamlNode* node = find(members, "stages")) read_stages(*node);
     if (const YamlNode* node = find(members, "after")) read_after(*node);
     if (const YamlNode* node = find(members, "freeze")) {
       in_.read_list(*node, "freeze", policy_.freeze,
@@ -451,6 +452,60 @@ class PolicyReader {
     }
     if (const YamlNode* groups = find(members, "groups"))
       read_groups(*groups, "rollback.groups", rules);
+  }
+
+  /// Must be called after the alias and the approvals were read.
+  void read_stages(const YamlNode& node) {
+    in_.read_list(node, "stages", policy_.stages,
+                  [&](const YamlNode& item, const std::string& path) {
+                    return std::optional(stage_at(item, path));
+                  });
+    std::vector<StageRules>& stages = policy_.stages;
+    if (stages.empty()) return;
+    if (stages.size() > kPolicyStagesMax)
+      in_.complain(node, "stages", str_cat("has more than ", kPolicyStagesMax, " items"));
+    if (policy_.alias.empty() || policy_.alias != stages.back().alias)
+      in_.complain(node, "stages", "the last must have the policy's `alias`");
+    if (stages.front().approvals.count > 0)
+      in_.complain(node, "stages[0].approvals", "is `approvals` of the policy: write it there");
+    if (stages.back().checks.empty() != (stages.back().soak.count() == 0))
+      in_.complain(node, "stages",
+                   "soak and checks of the last say which checks take the promotion back, and for "
+                   "how long: write both, or none");
+    std::set<std::string> aliases;
+    for (const StageRules& stage : stages) {
+      if (!aliases.insert(stage.alias).second)
+        in_.complain(node, "stages", str_cat("alias ", stage.alias, " is given twice"));
+    }
+  }
+
+  StageRules stage_at(const YamlNode& item, const std::string& path) {
+    StageRules stage;
+    stage.approvals = policy_.approvals;
+    stage.approvals.count = 0;
+    stage.approvals.groups.clear();
+    const Members members = in_.members_of(item, path, policy_keys_below("stages[]"));
+    if (const YamlNode* alias = find(members, "alias")) {
+      stage.alias = in_.text_at(*alias, path + ".alias", kPolicyTextBytesMax).value_or("");
+      if (!is_alias_name(stage.alias))
+        in_.expected(*alias, path + ".alias", "the name of an alias, without '@'");
+    } else if (item.kind == YamlNode::Kind::kMap) {
+      in_.complain(item, path, "alias is missing");
+    }
+    if (const YamlNode* soak = find(members, "soak"))
+      stage.soak = in_.time_at(*soak, path + ".soak", kPolicyTimeMax).value_or(milliseconds{});
+    if (const YamlNode* checks = find(members, "checks"))
+      read_names(*checks, path + ".checks", stage.checks);
+    if (const YamlNode* approvals = find(members, "approvals")) {
+      const std::string at = path + ".approvals";
+      const Members of_approvals =
+          in_.members_of(*approvals, at, policy_keys_below("stages[].approvals"));
+      if (const YamlNode* count = find(of_approvals, "count"))
+        stage.approvals.count = in_.count_at(*count, at + ".count", kGateApprovalsMax).value_or(0);
+      if (const YamlNode* groups = find(of_approvals, "groups"))
+        read_groups(*groups, at + ".groups", stage.approvals);
+    }
+    return stage;
   }
 
   void read_groups(const YamlNode& node, const std::string& path, ApprovalRules& rules) {

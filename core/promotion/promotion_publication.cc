@@ -9,6 +9,7 @@
 #include "core/meta/branches.h"
 #include "core/meta/tags.h"
 #include "core/promotion/gate_policy_store.h"
+#include "core/promotion/stages.h"
 
 namespace tarn::promotion {
 namespace {
@@ -63,6 +64,21 @@ void make_tag(db::Connection& connection, const PromotionPublication& publicatio
               str_cat("tag '", tag,
                       "': the name is taken; let the policy's template name {short} "
                       "or {time}"));
+}
+
+/// Checks of the last stage take the promotion back while it lasts.
+void begin_last_stage(db::Connection& connection, const PromotionPublication& publication,
+                      const Promotion& done, Instant now) {
+  const std::vector<StageRules>& stages = publication.judgement.policy.stages;
+  if (stages.empty() || stages.back().checks.empty()) return;
+  StageEntry entry{.alias = done.alias,
+                   .ref = done.winner_ref,
+                   .commit = done.result.value(),
+                   .before = done.champion,
+                   .checks = stages.back().checks,
+                   .since = now,
+                   .until = now + stages.back().soak};
+  StageStore::begin_last(connection, publication.repository.id, done, entry);
 }
 
 }  // namespace
@@ -147,6 +163,7 @@ void publish_promotion(db::Connection& connection, const PromotionPublication& p
       throw Error(ErrorCode::kConflict, reason::kPromotionJudgedAnew,
                   "a check or an approval came while the winner was merged");
   }
+  begin_last_stage(connection, publication, done, now);
   // After the record, which names the run of the tag's commit.
   if (!done.tag.empty()) make_tag(connection, publication, done.tag, made);
   fault_point("promotion.before_commit");

@@ -7,6 +7,7 @@
 #include "core/base/str_cat.h"
 #include "core/meta/commit_column.h"
 #include "core/promotion/promotion_store.h"
+#include "core/promotion/stages.h"
 
 namespace tarn::promotion {
 namespace {
@@ -159,7 +160,8 @@ bool says_the_same(const PromotionCheck& a, const PromotionCheck& b) {
 
 PromotionStore::ReportOutcome PromotionStore::report_check(RepositoryId repository,
                                                            const Promotion& promotion,
-                                                           const PromotionCheck& check) {
+                                                           const PromotionCheck& check,
+                                                           const Promotion& rollback) {
   return pool_.transaction([&](db::Connection& connection) {
     const int32_t repo = static_cast<int32_t>(repository);
     // The row locks serialise the reports of one promotion, so the state that is read stays valid.
@@ -186,13 +188,20 @@ PromotionStore::ReportOutcome PromotionStore::report_check(RepositoryId reposito
     const auto own = reported.find(check.reporter);
     const bool takes_back =
         !check.supersedes.empty() && own != reported.end() && own->second == CheckStatus::kFailure;
-    if (!open && !takes_back) return ReportOutcome::kEnded;
+    std::optional<StageStore::Watch> watch;
+    if (!open)
+      watch = StageStore::watch(connection, repository, promotion.id, check.name, check.at);
+    if (!open && !takes_back && !watch) return ReportOutcome::kEnded;
     if (failure_stands(reported, check)) return ReportOutcome::kFailureStands;
     if (here >= kPromotionChecksMax) return ReportOutcome::kTooMany;
     connection.run(kInsertCheck,
                    {repo, promotion.id, check.name, db::Bytes{view_of(check.commit)},
                     name_of(check.status), check.url, metrics_to_array(check.metrics),
                     check.reporter, to_millis(check.at), check.supersedes, check.objects});
+    if (watch && !watch->failed && check.status == CheckStatus::kFailure) {
+      PromotionStore::insert(connection, repository, rollback);
+      StageStore::note_rollback(connection, repository, promotion.id, rollback.id);
+    }
     return ReportOutcome::kDone;
   });
 }

@@ -22,12 +22,14 @@
 #include "core/meta/repositories.h"
 #include "core/meta/writer.h"
 #include "core/promotion/gate_facts.h"
+#include "core/promotion/gate_policy_store.h"
 #include "core/promotion/judgement.h"
 #include "core/promotion/promotion_merge.h"
 #include "core/promotion/promotion_publication.h"
 #include "core/promotion/promotion_store.h"
 #include "core/promotion/ranking.h"
 #include "core/promotion/rollback.h"
+#include "core/promotion/stages.h"
 #include "core/promotion/verdict.h"
 #include "core/versioning/merge.h"
 
@@ -203,8 +205,13 @@ class PromotionRun {
     promotion_.judged = judgement.commits;
     promotion_.mentioned = judgement.mentioned;
     if (const auto moved = unexpected(judgement)) return end(*moved);
+    const size_t stages =
+        judgement.winner ? judgement.candidates[*judgement.winner].candidate.stages.size() : 0;
+    if (judgement.open_stages.size() != stages && !leave_stages(judgement.open_stages.front()))
+      return kLeave;
     if (!judgement.winner) return reject(judgement);
-    if (const std::vector<size_t> unranked = unranked_of(judgement); !unranked.empty())
+    if (const std::vector<size_t> unranked = unranked_of(judgement);
+        stages == 0 && !unranked.empty())
       return wait_for_ranking(judgement, unranked);
     const RankedCandidate& winner = judgement.candidates[*judgement.winner];
     if (const std::string problem =
@@ -216,8 +223,9 @@ class PromotionRun {
     promotion_.winner = winner.candidate.facts.commit;
     promotion_.review = winner.candidate.review;
     fault_point("promotion.compared");
-    if (winner.verdict.outcome == GateOutcome::kPending) return wait_for_others(judgement, winner);
-    return merge(judgement, winner);
+    if (winner.verdict.outcome == GateOutcome::kPassed) return merge(judgement, winner);
+    if (may_enter_stage(winner.verdict)) return enter_stage(judgement, winner);
+    return wait_for_others(judgement, winner);
   }
 
   /// Advances a rollback that waits for approvals.
@@ -338,11 +346,74 @@ class PromotionRun {
     return kLeave;
   }
 
+  /// Takes all aliases of stages back. false: the lease was lost.
+  bool leave_stages(const StageEntry& first) {
+    const std::string why = str_cat(first.ref, " ", to_text(first.commit),
+                                    " left its stages: it does not pass any more, it has another "
+                                    "commit, or the policy has other stages");
+    const Instant now = engine_.clock.now();
+    const bool held = engine_.pool.transaction([&](db::Connection& connection) {
+      if (!PromotionStore::store(connection, repository_.id, promotion_, owner_, now)) return false;
+      StageStore::take_back(connection, repository_.id, promotion_.id, promotion_, why, now);
+      return true;
+    });
+    if (held) note_stored();
+    return held;
+  }
+
+  /// Gives the winner the alias of its next stage.
+  bool enter_stage(const Judgement& judgement, const RankedCandidate& winner) {
+    // A conflict is worth knowing before the first stage, not after the last.
+    if (winner.candidate.stages.empty() &&
+        promotion_.request.method != PromotionMethod::kReplacePaths) {
+      const auto refusal =
+          merge_refusal(engine_, repository_, judgement.policy, judgement.head,
+                        {.ref = winner.candidate.ref,
+                         .commit = engine_.commits.get(repository_.id, *promotion_.winner)});
+      if (refusal) return refuse(winner, *refusal);
+    }
+    StageEntry entry = next_stage(judgement.policy, winner.candidate);
+    entry.since = engine_.clock.now();
+    promotion_.state = PromotionState::kAwaitingApproval;
+    promotion_.code = "stage_entered";
+    promotion_.message = str_cat(winner.candidate.ref, " is @", entry.alias);
+    const auto anew = [&](std::string_view what) {
+      return Error(ErrorCode::kConflict, reason::kPromotionJudgedAnew,
+                   str_cat("promotion ", promotion_.id, ": ", what));
+    };
+    bool held = false;
+    try {
+      held = engine_.pool.transaction([&](db::Connection& connection) {
+        const auto reports =
+            PromotionStore::store(connection, repository_.id, promotion_, owner_, entry.since);
+        if (!reports) return false;
+        if (*reports != leased_.reports) throw anew("more was said of it");
+        const GatePolicyVersion& policy = judgement.version;
+        if (!GatePolicyStore::hold(connection, repository_.id, policy.name, policy.version))
+          throw anew("the policy changed");
+        StageStore::enter(connection, repository_.id, promotion_, entry);
+        fault_point("promotion.stage_entered");
+        return true;
+      });
+    } catch (const Error& error) {
+      if (error.reason() != reason::kStageOccupied) throw;
+      promotion_.code = error.reason();
+      promotion_.message = error.message();
+      rows_.wait(leased_, owner_, kStaleRevisit);
+      return kLeave;
+    }
+    if (!held) return kLeave;
+    note_stored();
+    return kAgain;
+  }
+
   bool wait_for_others(const Judgement& judgement, const RankedCandidate& winner) {
     const bool checks = waits_for_checks(winner.verdict);
     milliseconds delay = kPromotionRevisit;
     for (const TimeHold& hold : winner.candidate.holds)
       delay = std::min(delay, hold.until - engine_.clock.now());
+    if (const auto end = soaks_until(judgement.policy, winner.candidate))
+      delay = std::min(delay, *end - engine_.clock.now());
     // Nobody tells a promotion of a run.
     if (wait_code_of(winner.verdict) == "champion_stale") delay = std::min(delay, kStaleRevisit);
     // Servers' estimates of the database's clock differ by a few milliseconds.
@@ -496,10 +567,14 @@ class PromotionRun {
 
   std::optional<int64_t> store() {
     const auto reports = rows_.store(repository_.id, promotion_, owner_);
+    note_stored();
+    return reports;
+  }
+
+  void note_stored() {
     promotion_.judged.clear();  // they are roots by now
     promotion_.mentioned.clear();
     stored_ = promotion_;
-    return reports;
   }
 
   /// Takes the promotion back to what is stored of it: a commit of the judgement may be gone.

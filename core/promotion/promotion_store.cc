@@ -387,8 +387,8 @@ std::optional<std::string> PromotionStore::find_by_key(RepositoryId repository,
   return std::string(rows.text(0, 0));
 }
 
-Promotion PromotionStore::insert_ended(db::Connection& connection, RepositoryId repository,
-                                       const Promotion& promotion) {
+Promotion PromotionStore::insert(db::Connection& connection, RepositoryId repository,
+                                 const Promotion& promotion) {
   insert_row(within(connection), repository, promotion, "");
   return promotion_from(connection.run(kSelect, {static_cast<int32_t>(repository), promotion.id}),
                         0);
@@ -512,6 +512,12 @@ bool PromotionStore::renew(RepositoryId repository, std::string_view id, int64_t
 std::optional<int64_t> PromotionStore::store(RepositoryId repository, const Promotion& promotion,
                                              int64_t owner) {
   return store_row(alone(pool_), repository, promotion, owner, clock_.now(), kKeepLease).reports;
+}
+
+std::optional<int64_t> PromotionStore::store(db::Connection& connection, RepositoryId repository,
+                                             const Promotion& promotion, int64_t owner,
+                                             Instant now) {
+  return store_row(within(connection), repository, promotion, owner, now, kKeepLease).reports;
 }
 
 bool PromotionStore::wait(const LeasedPromotion& leased, int64_t owner,

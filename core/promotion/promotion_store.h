@@ -102,6 +102,9 @@ class PromotionStore {
   /// "promotion_judged_anew") if one of `promotion.judged` has been removed or has expired. Returns
   /// the current number of reports (LeasedPromotion::reports); nullopt if renew would return false.
   std::optional<int64_t> store(RepositoryId repository, const Promotion& promotion, int64_t owner);
+  /// The same inside a transaction of the caller.
+  static std::optional<int64_t> store(db::Connection& connection, RepositoryId repository,
+                                      const Promotion& promotion, int64_t owner, Instant now);
   /// The same as store, and releases the lease: it is due after `delay`, as soon as something is
   /// reported that was unknown when it was taken, or kPromotionLookPause after a candidate moved.
   bool wait(const LeasedPromotion& leased, int64_t owner, std::chrono::milliseconds delay);
@@ -126,9 +129,9 @@ class PromotionStore {
   /// Inside the transaction that takes it back. false: it is not promoted (any more).
   static bool mark_rolled_back(db::Connection& connection, RepositoryId repository,
                                std::string_view id, std::string_view by, const PromotionStep& step);
-  /// Inside a transaction of the caller: a promotion that has ended when it is made.
-  static Promotion insert_ended(db::Connection& connection, RepositoryId repository,
-                                const Promotion& promotion);
+  /// The same as create, without a key, inside a transaction of the caller; for rollbacks.
+  static Promotion insert(db::Connection& connection, RepositoryId repository,
+                          const Promotion& promotion);
 
   enum class ReportOutcome {
     kDone,
@@ -137,9 +140,10 @@ class PromotionStore {
     kTooMany,        ///< kPromotionChecksMax
   };
   /// Adds a report to those of the name and commit, unless it repeats the last of them, and makes
-  /// all open promotions of the branch due.
+  /// all open promotions of the branch due. `rollback`: the record that a failure begins if the
+  /// promotion is in its last stage.
   ReportOutcome report_check(RepositoryId repository, const Promotion& promotion,
-                             const PromotionCheck& check);
+                             const PromotionCheck& check, const Promotion& rollback);
   /// All reports to one promotion, by name, commit and number.
   std::vector<PromotionCheck> checks(RepositoryId repository, std::string_view id);
   /// All reports to promotions of the branch that may count in this one, by name and age: its own,

@@ -20,6 +20,8 @@
 #include "core/promotion/promotion_store.h"
 #include "core/promotion/required_objects.h"
 #include "core/promotion/review.h"
+#include "core/promotion/rollback.h"
+#include "core/promotion/stages.h"
 
 namespace tarn::promotion {
 namespace {
@@ -138,7 +140,8 @@ PromotionRecord get_promotion_record(branch::Engine& engine, const Repository& r
   PromotionStore promotions = rows(engine);
   const std::string& id = promotion.id;
   PromotionRecord out{promotions.steps(repository.id, id), promotions.checks(repository.id, id),
-                      promotions.approvals(repository.id, id), std::nullopt};
+                      promotions.approvals(repository.id, id),
+                      StageStore(engine.pool).all(repository.id, id), std::nullopt};
   if (!promotion.alias.empty() && promotion.result)
     out.logged_digest = engine.aliases.evidence_of(repository.id, AliasName(promotion.alias), id);
   return out;
@@ -168,7 +171,8 @@ void report_check(branch::Engine& engine, const Repository& repository, std::str
   stamped.at = engine.clock.now();
   stamped.objects = required_objects_of(engine, repository, promotion, check.commit);
   using Outcome = PromotionStore::ReportOutcome;
-  switch (rows(engine).report_check(repository.id, promotion, stamped)) {
+  switch (rows(engine).report_check(repository.id, promotion, stamped,
+                                    rollback_by_check(engine, promotion, stamped))) {
     case Outcome::kDone:
       return;
     case Outcome::kEnded:

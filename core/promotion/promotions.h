@@ -55,6 +55,7 @@ struct PromotionRecord {
   std::vector<PromotionStep> steps;
   std::vector<PromotionCheck> checks;
   std::vector<PromotionApproval> approvals;
+  std::vector<StageEntry> stages;
   /// SHA-256 of the evidence, from the history of the alias; nullopt: no alias was moved.
   std::optional<std::string> logged_digest;
 };

@@ -13,6 +13,7 @@
 #include "core/promotion/gate_policies.h"
 #include "core/promotion/judgement.h"
 #include "core/promotion/review.h"
+#include "core/promotion/stages.h"
 #include "core/promotion/verdict.h"
 #include "core/versioning/revert.h"
 
@@ -81,6 +82,8 @@ void take_back(branch::Engine& engine, const Repository& repository, const Promo
     }
     record(connection);
     fault_point("rollback.before_alias");
+    StageStore::take_back(connection, repository.id, promotion.id, rollback,
+                          rollback.request.reason, now);
     if (promotion.alias.empty()) return;
     branch::AliasMove move;
     move.name = AliasName(promotion.alias);
@@ -129,41 +132,10 @@ WantedApprovals wanted_approvals(branch::Engine& engine, const Repository& repos
   return {policy.rollback.value_or(policy.approvals), review_of(review)};
 }
 
-}  // namespace
-
-Promotion roll_back_promotion(branch::Engine& engine, const Repository& repository,
-                              std::string_view id, const Approver& user, std::string_view reason) {
-  if (reason.size() > kPromotionReasonBytesMax) {
-    throw_invalid(str_cat("reason: is longer than ", kPromotionReasonBytesMax, " bytes"));
-  }
-  branch::check_writable(engine, repository, /*force=*/false);
-  const Promotion promotion = promotion_to_undo(engine, repository, id);
-  Promotion rollback = rollback_of(engine, promotion, user, reason);
-  const WantedApprovals wanted = wanted_approvals(engine, repository, promotion, rollback.id);
-  const uint32_t approvals = wanted.rules.count;
-  if (approvals > 0) {
-    rollback.review = wanted.review;
-    rollback.state = PromotionState::kAwaitingApproval;
-    rollback.code = "approval_required";
-    rollback.message = str_cat("undoing promotion ", promotion.id, " needs ", approvals,
-                               approvals == 1 ? " approval" : " approvals",
-                               ": tarn promote approve ", rollback.id);
-    PromotionStore rows(engine.pool, engine.clock);
-    rows.create(repository.id, rollback, "");
-    return rows.find(repository.id, rollback.id).value_or(rollback);
-  }
-  take_back(engine, repository, promotion, rollback, [&](db::Connection& connection) {
-    // Inside the transaction: afterwards the repository may be gone although the rollback has
-    // happened.
-    rollback = PromotionStore::insert_ended(connection, repository.id, rollback);
-  });
-  return rollback;
-}
-
-bool advance_rollback(branch::Engine& engine, const Repository& repository, LeasedPromotion& leased,
-                      const std::vector<PromotionApproval>& approvals, int64_t owner) {
-  Promotion& rollback = leased.promotion;
-  const Promotion promotion = promotion_to_undo(engine, repository, rollback.undoes.value());
+/// Whether a rollback that people began has its approvals; if not, its message says what it waits
+/// for. Throws permission_denied (reason "promoter_lost_right").
+bool may_roll_back(branch::Engine& engine, const Repository& repository, const Promotion& promotion,
+                   Promotion& rollback, const std::vector<PromotionApproval>& approvals) {
   GatePolicy policy;
   WantedApprovals wanted = wanted_approvals(engine, repository, promotion, rollback.id);
   policy.approvals = wanted.rules;
@@ -190,6 +162,59 @@ bool advance_rollback(branch::Engine& engine, const Repository& repository, Leas
       !problem.empty()) {
     throw Error(ErrorCode::kPermissionDenied, reason::kPromoterLostRight, problem);
   }
+  return true;
+}
+
+}  // namespace
+
+Promotion roll_back_promotion(branch::Engine& engine, const Repository& repository,
+                              std::string_view id, const Approver& user, std::string_view reason) {
+  if (reason.size() > kPromotionReasonBytesMax) {
+    throw_invalid(str_cat("reason: is longer than ", kPromotionReasonBytesMax, " bytes"));
+  }
+  branch::check_writable(engine, repository, /*force=*/false);
+  const Promotion promotion = promotion_to_undo(engine, repository, id);
+  Promotion rollback = rollback_of(engine, promotion, user, reason);
+  const WantedApprovals wanted = wanted_approvals(engine, repository, promotion, rollback.id);
+  const uint32_t approvals = wanted.rules.count;
+  if (approvals > 0) {
+    rollback.review = wanted.review;
+    rollback.state = PromotionState::kAwaitingApproval;
+    rollback.code = "approval_required";
+    rollback.message = str_cat("undoing promotion ", promotion.id, " needs ", approvals,
+                               approvals == 1 ? " approval" : " approvals",
+                               ": tarn promote approve ", rollback.id);
+    PromotionStore rows(engine.pool, engine.clock);
+    rows.create(repository.id, rollback, "");
+    return rows.find(repository.id, rollback.id).value_or(rollback);
+  }
+  take_back(engine, repository, promotion, rollback, [&](db::Connection& connection) {
+    // Inside the transaction: afterwards the repository may be gone although the rollback has
+    // happened.
+    rollback = PromotionStore::insert(connection, repository.id, rollback);
+  });
+  return rollback;
+}
+
+Promotion rollback_by_check(branch::Engine& engine, const Promotion& promotion,
+                            const PromotionCheck& check) {
+  Promotion out = rollback_of(
+      engine, promotion, {.user = check.reporter},
+      str_cat("check ", check.name, " failed", check.url.empty() ? "" : ": ", check.url));
+  out.state = PromotionState::kAwaitingApproval;
+  out.code = "check_failed";
+  out.message = out.request.reason;
+  return out;
+}
+
+bool advance_rollback(branch::Engine& engine, const Repository& repository, LeasedPromotion& leased,
+                      const std::vector<PromotionApproval>& approvals, int64_t owner) {
+  Promotion& rollback = leased.promotion;
+  const Promotion promotion = promotion_to_undo(engine, repository, rollback.undoes.value());
+  const bool begun_by_check =
+      StageStore(engine.pool).began(repository.id, promotion.id, rollback.id);
+  if (!begun_by_check && !may_roll_back(engine, repository, promotion, rollback, approvals))
+    return false;
   // A copy, because the caller's still waits until this is published.
   LeasedPromotion done = leased;
   done.promotion.state = PromotionState::kPromoted;

@@ -20,6 +20,12 @@ namespace tarn::promotion {
 Promotion roll_back_promotion(branch::Engine& engine, const Repository& repository,
                               std::string_view id, const Approver& user, std::string_view reason);
 
+/// The record of a rollback that a check begins whose failure the policy's last stage answers with
+/// it. The reporter needs no permission to roll back, and nobody has to approve it: the policy says
+/// so.
+Promotion rollback_by_check(branch::Engine& engine, const Promotion& promotion,
+                            const PromotionCheck& check);
+
 /// One look at a rollback that waits: publishes it when it has its approvals. `leased` is what the
 /// caller holds and stores. false: it still waits, and its message says for what. Throws as
 /// roll_back_promotion.

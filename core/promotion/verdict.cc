@@ -9,6 +9,7 @@
 #include "core/base/text.h"
 #include "core/promotion/approval_rules.h"
 #include "core/promotion/metric_rules.h"
+#include "core/promotion/stages.h"
 
 namespace tarn::promotion {
 namespace {
@@ -46,6 +47,7 @@ class RuleEvaluation : RuleWriter {
     judge_rejection();
     const CountedApprovals approvals(policy_, candidate_, metrics);
     approvals.judge(policy_.approvals, "approvals", {}, *this);
+    judge_stages(policy_, candidate_, approvals, *this);
     if (const auto& refusal = candidate_.refusal)
       fail(refusal->rule, refusal->code, refusal->reason);
   }

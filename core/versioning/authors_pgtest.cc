@@ -154,6 +154,27 @@ TEST_F(Authors, RollbackHasTheAuthorsOfWhatComesBack) {
   EXPECT_EQ(after("olga"), "promoted");
 }
 
+TEST_F(Authors, RollbackHasThemThoughPromotionsNeedNoApproval) {
+  apply_policy(std::string(promotion::kPolicy) + "rollback: {approvals: 1}\n");
+  const auto promoted = [&](const std::string& user, const std::string& branch,
+                            const std::string& accuracy) {
+    engine.branch(repo, branch, "main");
+    commit_as(user, branch, accuracy);
+    return promote({branch}).id;
+  };
+  promoted("bob", "exp-1", "0.8");
+  const std::string rival = promoted("mallory", "exp-2", "0.9");
+  const std::string back = promotion::roll_back_promotion(*engine, repo, rival, {"ci"}, "").id;
+  work();
+  const auto after = [&](const std::string& user) {
+    approve_shown(back, user);
+    work();
+    return outcome(promotion::get_promotion(*engine, repo, back));
+  };
+  EXPECT_EQ(after("bob"), kWaiting) << "whose model would be the champion again";
+  EXPECT_EQ(after("olga"), "promoted");
+}
+
 TEST_F(Authors, AreFoundByUserNotByTheNameThatTheCommitShows) {
   engine.branch(repo, "exp-1", "main");
   commit_as("mallory", "exp-1");

@@ -117,6 +117,68 @@ CREATE TABLE promotion_approvals (
   FOREIGN KEY (repo_id, promotion_id, review) REFERENCES promotion_reviews ON DELETE CASCADE
 );
 
+-- One row is an alias that the winner of a promotion has, or had, on its way: one row for each stage of the policy that it
+-- entered. `before` is what the alias meant then, and means again when the promotion ends without success or is taken back.
+-- The row of the last stage, whose alias is the champion's, is made by the transaction that promotes. It has an end
+-- (until_ms): a check that fails before then takes the promotion back.
+CREATE TABLE promotion_stages (
+  repo_id      integer NOT NULL,
+  promotion_id text COLLATE "C" NOT NULL,
+  number       integer NOT NULL,                    -- from 1 on, in the order of entry
+  alias        text COLLATE "C" NOT NULL,
+  ref          text NOT NULL,                       -- the candidate
+  commit_id    bytea NOT NULL,                      -- where the alias is
+  before       bytea,                               -- where it was; NULL = it was not there
+  approved_by  text[] NOT NULL DEFAULT '{}',        -- users whose approvals of the stage counted
+  checks       text[] NOT NULL DEFAULT '{}',        -- checks that must not fail while it has the alias
+  entered_ms   bigint NOT NULL,
+  until_ms     bigint,                              -- of the last stage
+  left_ms      bigint,                              -- NULL: the promotion is open, or the row is of the last stage
+  outcome      text CHECK (outcome IN ('promoted', 'taken_back')),
+  rollback     text COLLATE "C",                    -- the rollback that a failed check began
+  PRIMARY KEY (repo_id, promotion_id, number),
+  FOREIGN KEY (repo_id, promotion_id) REFERENCES promotions ON DELETE CASCADE,
+  CHECK ((left_ms IS NULL) = (outcome IS NULL))
+);
+-- One promotion at a time has an alias.
+CREATE UNIQUE INDEX promotion_stages_open ON promotion_stages (repo_id, alias) WHERE left_ms IS NULL AND until_ms IS NULL;
+
+-- Moves the aliases of a promotion's stages back to where they were, the last entered first. An alias that has moved on
+-- stays. p_by is the promotion or rollback that alias_history names.
+CREATE FUNCTION take_back_stages(
+  p_repo integer, p_promotion text, p_by text, p_actor text, p_reason text, p_at_ms bigint)
+RETURNS void LANGUAGE plpgsql AS $$
+DECLARE
+  s promotion_stages%ROWTYPE;
+BEGIN
+  FOR s IN SELECT * FROM promotion_stages
+           WHERE repo_id = p_repo AND promotion_id = p_promotion AND until_ms IS NULL AND outcome IS DISTINCT FROM 'taken_back'
+           ORDER BY number DESC FOR UPDATE LOOP
+    IF move_alias(p_repo, s.alias, false, s.commit_id, s.before, p_actor, p_reason, p_by, NULL, p_at_ms) = 1 THEN
+      PERFORM move_alias(p_repo, s.alias, false, s.commit_id, NULL, p_actor, p_reason, p_by, NULL, p_at_ms);
+    END IF;
+    UPDATE promotion_stages SET left_ms = p_at_ms, outcome = 'taken_back'
+    WHERE repo_id = p_repo AND promotion_id = p_promotion AND number = s.number;
+  END LOOP;
+END
+$$;
+
+-- Ends the stages of a promotion with it, whichever statement ends it.
+CREATE FUNCTION end_stages() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+  IF NEW.state = 'promoted' THEN
+    UPDATE promotion_stages SET left_ms = NEW.updated_ms, outcome = 'promoted'
+    WHERE repo_id = NEW.repo_id AND promotion_id = NEW.promotion_id AND left_ms IS NULL AND until_ms IS NULL;
+  ELSE
+    PERFORM take_back_stages(NEW.repo_id, NEW.promotion_id, NEW.promotion_id, NEW.actor,
+                             'the promotion is ' || NEW.state || coalesce(': ' || nullif(NEW.code, ''), ''), NEW.updated_ms);
+  END IF;
+  RETURN NULL;
+END
+$$;
+CREATE TRIGGER promotions_end_stages AFTER UPDATE OF due_at ON promotions
+  FOR EACH ROW WHEN (OLD.due_at IS NOT NULL AND NEW.due_at IS NULL) EXECUTE FUNCTION end_stages();
+
 -- One row is a branch whose head moved, or that was deleted, while a promotion of its repository was open. Servers that
 -- advance promotions read and delete rows. There is no key and no reference to promotions: a commit waits for no lock here.
 CREATE TABLE branch_moves (

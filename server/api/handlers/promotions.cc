@@ -36,6 +36,7 @@ http::Response answer_promotion(const Context& context, const Repository& reposi
       status, json::promotion_body(promotion, {.steps = std::move(record.steps),
                                                .checks = std::move(record.checks),
                                                .approvals = std::move(record.approvals),
+                                               .stages = std::move(record.stages),
                                                .logged_digest = std::move(record.logged_digest)}));
 }
 

@@ -178,6 +178,21 @@ void write_approval_of_promotion(Writer& out, const promotion::PromotionApproval
   out.end_object();
 }
 
+void write_stage(Writer& out, const promotion::StageEntry& entry) {
+  out.begin_object();
+  out.text("alias", entry.alias);
+  out.text("candidate", entry.ref);
+  out.text("commit", to_text(entry.commit));
+  if (entry.before) out.text("before", to_text(*entry.before));
+  if (!entry.approved_by.empty()) out.texts("approved_by", entry.approved_by);
+  if (!entry.checks.empty()) out.texts("checks", entry.checks);
+  out.text("entered_at", to_rfc3339(entry.since));
+  if (entry.until) out.text("until", to_rfc3339(*entry.until));
+  if (entry.left) out.text("left_at", to_rfc3339(*entry.left));
+  if (!entry.outcome.empty()) out.text("outcome", entry.outcome);
+  out.end_object();
+}
+
 }  // namespace
 
 void write_promotion(Writer& out, const promotion::Promotion& promotion) {
@@ -216,6 +231,12 @@ std::string promotion_body(const promotion::Promotion& promotion, const Promotio
   for (const promotion::PromotionApproval& approval : details.approvals)
     write_approval_of_promotion(out, approval, promotion);
   out.end_array();
+  if (!details.stages.empty()) {
+    out.key("stages");
+    out.begin_array();
+    for (const promotion::StageEntry& entry : details.stages) write_stage(out, entry);
+    out.end_array();
+  }
   out.end_object();
   return std::move(out).take();
 }

@@ -20,6 +20,7 @@ struct PromotionDetails {
   std::vector<promotion::PromotionStep> steps;
   std::vector<promotion::PromotionCheck> checks;
   std::vector<promotion::PromotionApproval> approvals;
+  std::vector<promotion::StageEntry> stages;
   /// Digest of the evidence as stored in the alias's history; 32 bytes.
   std::optional<std::string> logged_digest;
 };

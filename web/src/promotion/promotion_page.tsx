@@ -16,6 +16,8 @@ import { titleOf } from './promotions_page';
 import { Outcome, RulesTable, verdictOutcome } from './rules_table';
 import styles from './promotion.module.css';
 
+type Stage = NonNullable<Promotion['stages']>[number];
+
 const route = getRouteApi('/signed-in/r/$repository/-/promotions/$promotion');
 
 /** The record of one promotion: what was asked, on what it was decided, by whom, and what came of it. */
@@ -39,6 +41,44 @@ export function PromotionPage() {
   );
 }
 
+/** Whether a check can still take the promotion back in this stage. */
+function isWatched(stage: Stage): boolean {
+  return stage.until !== undefined && Date.parse(stage.until) > Date.now();
+}
+
+/** The aliases that the winner has, or had, on its way. */
+function Stages({ repository, promotion }: { repository: string; promotion: Promotion }) {
+  const stages = promotion.stages ?? [];
+  if (stages.length === 0) return null;
+  return (
+    <section aria-label="Stages">
+      <h2>Stages</h2>
+      <ul className={styles.plain}>
+        {stages.map((stage) => (
+          <li key={`${stage.alias}-${stage.entered_at}`}>
+            <Link to="/r/$repository/-/aliases/$alias" params={{ repository, alias: stage.alias }}>
+              @{stage.alias}
+            </Link>{' '}
+            <Commit repository={repository} id={stage.commit} /> since <Time at={stage.entered_at} />
+            {stage.approved_by && <>, approved by {stage.approved_by.join(', ')}</>}
+            {stage.until && (
+              <>
+                , {stage.checks?.join(', ')} can take it back until <Time at={stage.until} />
+              </>
+            )}
+            {stage.outcome === 'taken_back' && stage.left_at && (
+              <>
+                {' '}
+                <Badge kind="changed">taken back</Badge> <Time at={stage.left_at} />
+              </>
+            )}
+          </li>
+        ))}
+      </ul>
+    </section>
+  );
+}
+
 function Record({ repository, promotion }: { repository: string; promotion: Promotion }) {
   const [verb, setVerb] = useState<Verb | null>(null);
   const [reporting, setReporting] = useState<string | null>(null);
@@ -55,6 +95,7 @@ function Record({ repository, promotion }: { repository: string; promotion: Prom
   const checks = promotion.checks ?? [];
   const approvals = promotion.approvals ?? [];
   const awaited = checksOf(evidence, winner);
+  const watched = promotion.state === 'promoted' ? promotion.stages?.find(isWatched)?.checks?.[0] : undefined;
   return (
     <>
       <div className="page-head">
@@ -89,8 +130,8 @@ function Record({ repository, promotion }: { repository: string; promotion: Prom
             Cancel promotion
           </Button>
         )}
-        {open && promotion.winner?.commit && (
-          <Button onPress={() => setReporting(awaited[0] ?? '')}>Report a check…</Button>
+        {((open && promotion.winner?.commit) || watched) && (
+          <Button onPress={() => setReporting(watched ?? awaited[0] ?? '')}>Report a check…</Button>
         )}
         {promotion.state === 'promoted' && !promotion.undoes && (
           <Button kind="danger" icon="history" refused={mayRollBack.refused} onPress={() => setVerb('rollback')}>
@@ -258,6 +299,7 @@ function Record({ repository, promotion }: { repository: string; promotion: Prom
           </ol>
         </section>
       </div>
+      <Stages repository={repository} promotion={promotion} />
       {checks.length > 0 && (
         <section aria-label="Checks">
           <h2>Checks</h2>
