@@ -12,6 +12,7 @@ from types import SimpleNamespace
 
 import pytest
 from command import Cli
+from sandbox import needs_sandbox
 
 SECRET = "sandbox-key-of-the-runner"
 # Runs the model, which fills `found`; a mean of `found` shows what it reached.
@@ -59,15 +60,6 @@ CALLS = {
                 "process_vm_readv": 270, "keyctl": 219, "add_key": 217, "bpf": 280, "perf_event_open": 241,
                 "userfaultfd": 282, "io_uring_setup": 425, "open_by_handle_at": 265, "fsopen": 430},
 }.get(platform.machine(), {})  # fmt: skip
-
-
-def sandbox_works():
-    """Whether bubblewrap may make namespaces here: not below the default seccomp filter of Docker, for example."""
-    words = ["bwrap", "--unshare-all", "--ro-bind", "/", "/", "--proc", "/proc", "true"]
-    return shutil.which("bwrap") and subprocess.run(words, capture_output=True, check=False).returncode == 0
-
-
-needs_sandbox = pytest.mark.skipif(not sandbox_works(), reason="bubblewrap is missing or may make no namespaces here")
 
 
 class Evaluation:

@@ -6,7 +6,7 @@ import pickle
 import lakefs
 import pytest
 from command import Cli
-from test_evaluation_sandbox import needs_sandbox
+from sandbox import needs_sandbox
 from users import allow
 
 pytestmark = needs_sandbox

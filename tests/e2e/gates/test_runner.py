@@ -14,7 +14,7 @@ from types import SimpleNamespace
 import pytest
 import servers
 from command import Cli
-from test_evaluation_sandbox import needs_sandbox
+from sandbox import needs_sandbox
 
 PREDICT = """
 import os, shutil, time
