@@ -12,7 +12,10 @@
 #include "core/imports/refs_dump.h"
 #include "core/promotion/gate_policies.h"
 #include "core/promotion/promotion_run.h"
+#include "core/promotion/promotion_store.h"
 #include "core/promotion/promotions.h"
+#include "core/promotion/review.h"
+#include "core/promotion/rollback.h"
 #include "core/runs/runs.h"
 #include "core/versioning/pull_requests.h"
 #include "tests/support/bare_repository.h"
@@ -222,6 +225,62 @@ TEST_F(WebhookEvents, OfMlflowNameTheRunThatWonAPromotion) {
   ASSERT_TRUE(done.result) << done.message;
   EXPECT_EQ(told("version"), std::vector<std::string>{"tag.created " + to_text(*done.result)});
   EXPECT_EQ(told("run_id"), std::vector<std::string>{"tag.created " + run});
+}
+
+TEST_F(WebhookEvents, OfPromotionsSayEachTimeWhatTheyWaitForAndShowTheReview) {
+  engine.pool.run({"test_users", "INSERT INTO users (name, created_ms) VALUES ('olga', 0)"}, {},
+                  db::Pool::Retry::kWrite);
+  promotion::set_gate_policy(
+      *engine, repo, "digits",
+      {.document = "name: digits\ndestination: main\nalias: champion\nmetrics:\n"
+                   "  - {name: accuracy, goal: max, min: 0.6, primary: true}\n"
+                   "approvals: {count: 1}\n"
+                   "stages: [{alias: canary, soak: 1h}, {alias: champion}]\n",
+       .author = "owner"});
+  engine.branch(repo, "exp-1", "main");
+  engine.put(repo, "exp-1", "model", "weights");
+  versioning::CommitRequest trained;
+  trained.message = "Train";
+  trained.metadata = {{"metric.accuracy", "0.9"}};
+  versioning::commit_branch(*engine, repo, BranchName("exp-1"), trained);
+  listen(repo, {"promotion.*"});
+  promotion::PromotionRequest request;
+  request.candidates = {"exp-1"};
+  request.destination = BranchName("main");
+  const std::string id =
+      promotion::create_promotion(*engine, repo,
+                                  {.request = request, .actor = "ci", .idempotency_key = ""})
+          .promotion.id;
+  const auto work = [&] {
+    while (promotion::run_one_promotion(*engine, {})) {
+    }
+  };
+  const auto approve = [&](const std::string& which) {
+    const std::string review = promotion::get_promotion(*engine, repo, which).review;
+    promotion::approve_promotion(*engine, repo, which, {"olga"}, "",
+                                 promotion::review_digest(review));
+    work();
+  };
+  work();
+  EXPECT_EQ(told("review_digest").back(),
+            "promotion.waiting " +
+                promotion::review_digest(promotion::get_promotion(*engine, repo, id).review));
+  EXPECT_NE(told("review").back().find(R"("candidate": "0.9")"), std::string::npos);
+  approve(id);
+  engine.pool.run(
+      {"test_age_stages", "UPDATE promotion_stages SET entered_ms = entered_ms - 3600000"}, {},
+      db::Pool::Retry::kWrite);
+  promotion::PromotionStore(engine.pool, (*engine).clock).wake(repo.id, id);
+  work();
+  const std::string back = promotion::roll_back_promotion(*engine, repo, id, {"ci"}, "").id;
+  work();
+  approve(back);
+  EXPECT_EQ(told("code"), (std::vector<std::string>{
+                              "promotion.created ", "promotion.waiting approval_required",
+                              "promotion.waiting stage_entered", "promotion.waiting stage_soaking",
+                              "promotion.promoted ", "promotion.waiting approval_required",
+                              "promotion.rolled_back "}));
+  EXPECT_EQ(told("rollback_id").back(), "promotion.rolled_back " + back);
 }
 
 }  // namespace

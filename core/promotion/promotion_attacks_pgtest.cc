@@ -390,5 +390,23 @@ TEST_F(Competition, ABranchThatComesWhileItWaitsCompetes) {
   EXPECT_EQ(outcome(get_promotion(*engine, repo, waiting.id)), "rejected gate_failed");
 }
 
+TEST_F(PromotionAttacks, NameWithAZeroByteInAFileStopsNobodyElse) {
+  apply_policy(
+      "name: digits\ndestination: main\nalias: champion\nmetrics: [{match: 's.*', min: 0.5}]\n"
+      "approvals: {count: 1}");
+  engine.branch(repo, "exp-evil", "main");
+  engine.put(repo, "exp-evil", "artifacts/model.pkl", "evil");
+  engine.put(repo, "exp-evil", "metrics/eval.json", R"({"s.a\u0000b": 0.9, "s.b": 0.9})");
+  engine.commit(repo, "exp-evil");
+  const Promotion evil = promote({"exp-evil"});
+  EXPECT_EQ(outcome(evil), kWaiting) << evil.message;
+  end_promotion(*engine, repo, evil.id, PromotionState::kCancelled, "dana", "");
+  engine.branch(repo, "exp-good", "main");
+  engine.put(repo, "exp-good", "artifacts/model.pkl", "good");
+  engine.put(repo, "exp-good", "metrics/eval.json", R"({"s.a": 0.9})");
+  engine.commit(repo, "exp-good");
+  EXPECT_EQ(outcome(promote({"exp-good"})), kWaiting);
+}
+
 }  // namespace
 }  // namespace tarn::promotion

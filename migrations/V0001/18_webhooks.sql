@@ -260,8 +260,8 @@ CREATE TRIGGER jobs_tell_imports AFTER UPDATE OF state ON jobs FOR EACH ROW
 CREATE FUNCTION tell_promotion() RETURNS trigger LANGUAGE plpgsql AS $$
 DECLARE
   v_type text := CASE
-    WHEN TG_OP = 'INSERT' AND NEW.undoes IS NOT NULL THEN 'promotion.rolled_back'
-    WHEN TG_OP = 'INSERT' THEN 'promotion.created'
+    WHEN NEW.undoes IS NOT NULL AND NEW.state = 'promoted' THEN 'promotion.rolled_back'
+    WHEN TG_OP = 'INSERT' AND NEW.undoes IS NULL THEN 'promotion.created'
     WHEN NEW.state IN ('gates_running', 'awaiting_approval') THEN 'promotion.waiting'
     WHEN NEW.state IN ('promoted', 'rejected', 'failed', 'cancelled') THEN 'promotion.' || NEW.state END;
 BEGIN
@@ -272,14 +272,17 @@ BEGIN
       'state', NEW.state, 'destination', NEW.destination, 'alias', nullif(NEW.alias, ''), 'policy', NEW.policy,
       'policy_version', NEW.policy_version, 'winner', nullif(NEW.winner_ref, ''),
       'winner_commit', encode(NEW.winner, 'hex'), 'commit', encode(NEW.result, 'hex'), 'tag', nullif(NEW.tag, ''),
-      'code', nullif(NEW.code, ''), 'message', nullif(NEW.message, ''), 'actor', NEW.actor)), NEW.tells);
+      'code', nullif(NEW.code, ''), 'message', nullif(NEW.message, ''), 'actor', NEW.actor,
+      'review', CASE WHEN v_type = 'promotion.waiting' THEN nullif(NEW.review, '')::jsonb END,
+      'review_digest', CASE WHEN v_type = 'promotion.waiting' AND NEW.review <> ''
+                            THEN encode(sha256(convert_to(NEW.review, 'UTF8')), 'hex') END)), NEW.tells);
   END IF;
   RETURN NULL;
 END
 $$;
 CREATE TRIGGER promotions_tell AFTER INSERT ON promotions FOR EACH ROW EXECUTE FUNCTION tell_promotion();
 CREATE TRIGGER promotions_tell_steps AFTER UPDATE OF state ON promotions FOR EACH ROW
-  WHEN (OLD.state IS DISTINCT FROM NEW.state) EXECUTE FUNCTION tell_promotion();
+  WHEN ((OLD.state, OLD.code) IS DISTINCT FROM (NEW.state, NEW.code)) EXECUTE FUNCTION tell_promotion();
 
 -- Emits hook.completed and hook.failed.
 CREATE FUNCTION tell_hook_run() RETURNS trigger LANGUAGE plpgsql AS $$

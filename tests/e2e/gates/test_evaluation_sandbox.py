@@ -3,9 +3,7 @@
 import errno
 import json
 import platform
-import shutil
 import socket
-import subprocess
 import time
 from pathlib import Path
 from types import SimpleNamespace
