@@ -291,6 +291,8 @@ TEST_F(Stages, FailureAfterThePromotionRollsItBack) {
   const Promotion rollback =
       get_promotion(*engine, repo, *get_promotion(*engine, repo, id).undone_by);
   EXPECT_EQ(rollback.actor, "probe");
+  for (const StageEntry& entry : StageStore(engine.pool).all(repo.id, id))
+    EXPECT_EQ(entry.outcome, "taken_back") << entry.alias;
 }
 
 TEST_F(Stages, FailureAfterTheLastSoakIsRefused) {

@@ -143,8 +143,8 @@ CREATE TABLE promotion_stages (
 -- One promotion at a time has an alias.
 CREATE UNIQUE INDEX promotion_stages_open ON promotion_stages (repo_id, alias) WHERE left_ms IS NULL AND until_ms IS NULL;
 
--- Moves the aliases of a promotion's stages back to where they were, the last entered first. An alias that has moved on
--- stays. p_by is the promotion or rollback that alias_history names.
+-- Moves the aliases of a promotion's stages back to where they were, the last entered first; the rollback itself moves the
+-- alias of the last stage. An alias that has moved on stays. p_by is the promotion or rollback that alias_history names.
 CREATE FUNCTION take_back_stages(
   p_repo integer, p_promotion text, p_by text, p_actor text, p_reason text, p_at_ms bigint)
 RETURNS void LANGUAGE plpgsql AS $$
@@ -160,6 +160,8 @@ BEGIN
     UPDATE promotion_stages SET left_ms = p_at_ms, outcome = 'taken_back'
     WHERE repo_id = p_repo AND promotion_id = p_promotion AND number = s.number;
   END LOOP;
+  UPDATE promotion_stages SET left_ms = p_at_ms, outcome = 'taken_back'
+  WHERE repo_id = p_repo AND promotion_id = p_promotion AND until_ms IS NOT NULL AND left_ms IS NULL;
 END
 $$;
 

@@ -190,6 +190,45 @@ def test_reject_and_cancel_move_nothing(window, rest, gated):
     assert rest.get(f"/repositories/{REPO}/branches/main")["commit_id"] == head
 
 
+def test_stages_are_shown_and_a_check_takes_a_promotion_back(window, rest):
+    name = "staged"
+    rest.repository(name)
+    rest.upload(name, "data/a", "1")
+    rest.commit(name)
+    rest.branch(name, "exp-1")
+    rest.upload(name, "model", "m", branch="exp-1")
+    rest.commit(name, "exp-1", branch="exp-1", **{"metric.accuracy": "0.9"})
+    policy = """
+destination: main
+alias: champion
+metrics: [{name: accuracy, goal: max, min: 0.6, primary: true}]
+stages:
+  - {alias: canary, checks: [errors]}
+  - {alias: champion, soak: 72h, checks: [complaints]}
+"""
+    rest.ask("PUT", f"/repositories/{name}/policies/gate", data=policy, headers={"Content-Type": "application/yaml"})
+    made = rest.post(f"/repositories/{name}/promotions", {"candidates": ["exp-1"], "destination": "main"})
+    page = window.go(f"/r/{name}/-/promotions/{made['id']}")
+    stages = page.get_by_role("region", name="Stages")
+    expect(stages).to_contain_text("@canary")
+    expect(page.get_by_role("status").filter(has_text="stage_check_missing")).to_be_visible()
+
+    def report(check, result):
+        page.get_by_role("button", name="Report a check…").click()
+        dialog = page.get_by_role("dialog")
+        dialog.get_by_label("Check", exact=True).fill(check)
+        dialog.get_by_label("Result").select_option(result)
+        dialog.get_by_role("button", name="Report", exact=True).click()
+        expect(dialog).to_be_hidden()
+
+    report("errors", "success")
+    expect(stages).to_contain_text("complaints can take it back until")
+    window.review("promotion-stages")
+    report("complaints", "failure")
+    expect(stages.get_by_text("taken back")).to_have_count(2)
+    assert rest.get(f"/repositories/{name}/promotions/{made['id']}")["state"] == "rolled_back"
+
+
 def test_versions_show_their_differences(window, rest, gated):
     set_policy(rest, POLICY.replace("0.6", "0.65"))
     page = window.go(f"/r/{REPO}/-/gates/gate?view=versions")

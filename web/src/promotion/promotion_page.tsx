@@ -11,12 +11,10 @@ import { Loaded } from '@/ui/states';
 import { Badge, Bytes, Name, Time } from '@/ui/text';
 import { type Evidence, evidenceOf, isOpen, stateKind, stateWords } from './evidence';
 import { CheckDialog, DecisionDialog, type Verb } from './decision_dialog';
-import { type Promotion, promotionQuery } from './promotion_queries';
+import { type Promotion, promotionQuery, watchedChecks } from './promotion_queries';
 import { titleOf } from './promotions_page';
 import { Outcome, RulesTable, verdictOutcome } from './rules_table';
 import styles from './promotion.module.css';
-
-type Stage = NonNullable<Promotion['stages']>[number];
 
 const route = getRouteApi('/signed-in/r/$repository/-/promotions/$promotion');
 
@@ -39,11 +37,6 @@ export function PromotionPage() {
       </Loaded>
     </div>
   );
-}
-
-/** Whether a check can still take the promotion back in this stage. */
-function isWatched(stage: Stage): boolean {
-  return stage.until !== undefined && Date.parse(stage.until) > Date.now();
 }
 
 /** The aliases that the winner has, or had, on its way. */
@@ -95,7 +88,7 @@ function Record({ repository, promotion }: { repository: string; promotion: Prom
   const checks = promotion.checks ?? [];
   const approvals = promotion.approvals ?? [];
   const awaited = checksOf(evidence, winner);
-  const watched = promotion.state === 'promoted' ? promotion.stages?.find(isWatched)?.checks?.[0] : undefined;
+  const watched = watchedChecks(promotion)[0];
   return (
     <>
       <div className="page-head">

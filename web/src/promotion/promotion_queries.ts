@@ -91,8 +91,18 @@ export const promotionQuery = (repository: string, promotion: string) =>
           signal,
         }),
       ),
-    refetchInterval: (query) => (query.state.data && isOpen(query.state.data.state) ? pollMs : false),
+    refetchInterval: (query) => {
+      const found = query.state.data;
+      return found && (isOpen(found.state) || watchedChecks(found).length > 0) ? pollMs : false;
+    },
   });
+
+/** The checks that can still take a promotion back. */
+export function watchedChecks(promotion: Promotion): string[] {
+  if (promotion.state !== 'promoted') return [];
+  const last = promotion.stages?.find((stage) => stage.until && Date.parse(stage.until) > Date.now());
+  return last?.checks ?? [];
+}
 
 /** Who would pass now; by a draft if a document is given. */
 export const verdictsQuery = (
