@@ -190,6 +190,8 @@ def build_server(programs, place, out, version, epoch, downloads):
     package.add("etc/tarn/tarnd.yaml", HERE / "debian" / "tarnd.yaml")
     for unit in ("tarnd.service", "tarnd.socket"):
         package.add(f"lib/systemd/system/{unit}", HERE / "systemd" / unit)
+    for name in ("tarn.rules.yaml", "tarn.dashboard.json"):
+        package.add(f"usr/share/tarn/monitoring/{name}", HERE / "monitoring" / name)
     for path in downloads:
         package.add(f"usr/share/tarn/downloads/{path.name}", path)
     package.add("usr/share/doc/tarn-server/examples/tarnd.yaml", ROOT / "server" / "tarn.sample.yaml")

@@ -179,9 +179,24 @@ package_phases() {
   must "packages, image, proxies" run_e2e packages tests/packages -n 0 --timeout 1200 || true
 }
 
+# Debian's package, only unpacked: installing it would start a server. Tests that need it skip where it is missing.
+ensure_prometheus() {
+  TARN_PROMETHEUS=$TARN_CACHE/prometheus/usr/bin
+  export TARN_PROMETHEUS
+  [ -x "$TARN_PROMETHEUS/promtool" ] && return
+  step "fetching Prometheus for the tests (once)"
+  local dir status=0
+  dir=$(mktemp -d) || return
+  { as_root apt-get -q update && (cd "$dir" && apt-get -q -o APT::Sandbox::User=root download prometheus) &&
+    dpkg-deb -x "$dir"/prometheus_*.deb "$TARN_CACHE/prometheus"; } >&2 || status=$?
+  rm -rf "$dir"
+  return $status
+}
+
 ensure_package_tools() {
   packages_installed "${PACKAGE_TEST_TOOLS[@]}" || install_packages "${PACKAGE_TEST_TOOLS[@]}" || return
   ensure_node || return
+  ensure_prometheus || true
   local of=tests/packages key
   key=$(cat "$of/requirements.txt" "$of/package.json" | sha256sum | cut -c1-16)
   TARN_PACKAGE_CHECKS=$TARN_CACHE/package-checks-$key

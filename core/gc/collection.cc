@@ -41,8 +41,7 @@ void log_end(const CollectionClaim& claim, const Repository& repository, std::st
 }
 
 void count_run(std::string_view state, const CollectionCounts& counts) {
-  metrics::counter("tarn_gc_runs_total", "Garbage collections by how they ended.", {"state", state})
-      .add();
+  collections_that_ended(state).add();
   static metrics::Counter& failed =
       metrics::counter("tarn_gc_failed_objects_total",
                        "Objects that a store did not remove when garbage collection asked for it.");
@@ -130,6 +129,11 @@ void carry_out(branch::Engine& engine, Collections& collections, const Collectio
 }
 
 }  // namespace
+
+metrics::Counter& collections_that_ended(std::string_view state) {
+  return metrics::counter("tarn_gc_runs_total", "Garbage collections by how they ended.",
+                          {"state", state});
+}
 
 bool run_one_collection(branch::Engine& engine, const CollectionOptions& options,
                         const std::stop_token& stop) {

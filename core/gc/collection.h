@@ -3,7 +3,9 @@
 #pragma once
 
 #include <stop_token>
+#include <string_view>
 
+#include "core/base/metrics.h"
 #include "core/branch/engine.h"
 #include "core/gc/collection_options.h"
 
@@ -13,5 +15,8 @@ namespace tarn::gc {
 /// collection ends as refused if the store belongs to another database.
 bool run_one_collection(branch::Engine& engine, const CollectionOptions& options,
                         const std::stop_token& stop);
+
+/// `state`: done, failed, refused, cancelled or interrupted.
+metrics::Counter& collections_that_ended(std::string_view state);
 
 }  // namespace tarn::gc

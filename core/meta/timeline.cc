@@ -80,6 +80,11 @@ constexpr db::Query kNewestStart{"timeline_select_newest_start", R"sql(
       false);
 }
 
+metrics::Counter& lost_commits() {
+  return metrics::counter("tarn_lost_commits_total",
+                          "Acknowledged commits that may be lost, and whose loss was accepted");
+}
+
 }  // namespace
 
 Lineage::Lineage(LineageOptions options)
@@ -89,6 +94,7 @@ Lineage::Lineage(LineageOptions options)
       gauge_(metrics::gauge("tarn_database_went_back",
                             "1 while the database lacks writes that were acknowledged.",
                             [this] { return refused_ ? 1.0 : 0.0; })) {
+  lost_commits();  // shown from the start, so that alerts see the first one
   if (options_.newest_start.empty()) return;
   MutexLock lock(mutex_);
   starts_.push_back(options_.newest_start);
@@ -257,10 +263,7 @@ uint64_t Lineage::losses() const {
 }
 
 void Lineage::accept(db::Connection& connection, const Missing& missing) {
-  static metrics::Counter& lost =
-      metrics::counter("tarn_lost_commits_total",
-                       "Acknowledged commits that may be lost, and whose loss was accepted");
-  lost.add(static_cast<double>(missing.commits));
+  lost_commits().add(static_cast<double>(missing.commits));
   log::error("lost_writes_accepted", {{"commits", missing.commits},
                                       {"since", to_rfc3339(missing.since)},
                                       {"timeline", connection.timeline()}});

@@ -67,6 +67,9 @@ constexpr std::chrono::milliseconds kExtractionPoll = 500ms;
 std::vector<std::unique_ptr<Worker>> start_background(server::Assembly& assembly,
                                                       const http::Outbound& outbound,
                                                       const BackgroundOptions& options) {
+  // Alerts see the first increase only of series that were there before.
+  gc::collections_that_ended("failed");
+  deliveries_with("dead");
   std::vector<std::unique_ptr<Worker>> workers;
   const auto add = [&](WorkerOptions of, Worker::Run run) {
     of.delay = kStartPause * uint32_t(workers.size());

@@ -21,12 +21,6 @@ constexpr size_t kErrorBytesMax = 500;
 /// The beginning of the response, for the error message.
 constexpr size_t kAnswerBytesMax = 200;
 
-void count(std::string_view outcome) {
-  metrics::counter("tarn_webhook_deliveries_total", "Attempts to tell webhooks, by outcome",
-                   {"outcome", outcome})
-      .add();
-}
-
 bool is_success(int status) { return status >= 200 && status < 300; }
 
 /// Text that the database accepts: valid UTF-8, no NUL, truncated.
@@ -73,6 +67,11 @@ events::DeliveryAttempt attempt(const events::ClaimedDelivery& delivery,
 
 }  // namespace
 
+metrics::Counter& deliveries_with(std::string_view outcome) {
+  return metrics::counter("tarn_webhook_deliveries_total", "Attempts to tell webhooks, by outcome",
+                          {"outcome", outcome});
+}
+
 std::chrono::milliseconds retry_pause(uint32_t attempts, std::chrono::milliseconds first) {
   std::chrono::milliseconds pause = first;
   for (uint32_t i = 1; i < attempts && pause < kRetryPauseMax; ++i) pause *= 4;
@@ -104,11 +103,11 @@ bool deliver_one(branch::Engine& engine, const http::Outbound& outbound,
   }
   if (!outbox.end(delivery, made, engine.clock.now())) return true;
   if (made.error.empty()) {
-    count("delivered");
+    deliveries_with("delivered").add();
   } else if (made.retry_after) {
-    count("failed");
+    deliveries_with("failed").add();
   } else {
-    count("dead");
+    deliveries_with("dead").add();
     log::warn("webhook_gave_up", {{"webhook", delivery.webhook_name},
                                   {"event", delivery.event},
                                   {"attempts", delivery.attempts},

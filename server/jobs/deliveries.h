@@ -5,6 +5,9 @@
 #include <cstdint>
 #include <stop_token>
 #include <string>
+#include <string_view>
+
+#include "core/base/metrics.h"
 
 namespace tarn::http {
 class Outbound;
@@ -32,6 +35,9 @@ struct DeliveryOptions {
 /// repeated with the same id. The order of deliveries is not guaranteed. false = nothing is due.
 bool deliver_one(branch::Engine& engine, const http::Outbound& outbound,
                  const DeliveryOptions& options, std::stop_token stop);
+
+/// Attempts, for /metrics; `outcome`: delivered, failed or dead.
+metrics::Counter& deliveries_with(std::string_view outcome);
 
 /// The pause after `attempts` failures: four times as long each time, up to kRetryPauseMax, then
 /// reduced to a random value between half and all of it.
