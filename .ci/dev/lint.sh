@@ -22,7 +22,7 @@ dev_lint() {
   configure dev build
   configure tidy build-tidy
   local check
-  for check in aborts actions clocks formatting images layers left_to_ci limits links literals migrations promises python queries reasons troubleshooting types wording; do
+  for check in aborts actions clocks formatting images layers left_to_ci limits links literals migrations promises python queries reasons settings troubleshooting types wording; do
     python3 "tests/tidy/$check.py" || status=1
   done
   lint_web || status=1

@@ -1,7 +1,6 @@
 #!/usr/bin/env python3
 """Every relative link of a Markdown file leads to a tracked file and to a heading of it, every page of docs/ that tracked text
-names is there, and so is every source that a Markdown file names by its path. Every setting that a page of docs/ names is one
-of docs/configuration.md."""
+names is there, and so is every source that a Markdown file names by its path."""
 
 import re
 import subprocess
@@ -18,10 +17,6 @@ HEADING = re.compile(r"^#{1,6}\s+(.+?)\s*#*$", re.MULTILINE)
 ELSEWHERE = re.compile(r"[a-z][a-z0-9+.-]*:", re.IGNORECASE)
 NAMED_PAGE = re.compile(r"(?<![\w./-])docs/[\w./-]+\.md\b")
 NAMED_SOURCE = re.compile(r"`((?:bench|cli|clients|core|migrations|s3gateway|server|tests|web)/[\w./-]+\.\w+)`")
-SETTING_ROW = re.compile(r"^\| `([a-z0-9_]+(?:\.[a-z0-9_]+)+)` \|", re.MULTILINE)
-NAMED_SETTING = re.compile(r"`([a-z0-9_]+(?:\.[a-z0-9_]+)+)(?::[^`]*)?`")
-# Settings of other programs, and one that has a section of its own.
-OTHER_SETTINGS = {"server.endpoint_url", "s3.endpoint", "store.s3_stores"}
 # Names of objects in tests.
 OBJECTS = {"docs/first.md", "docs/second.md", "docs/ABOUT.md"}
 
@@ -73,27 +68,11 @@ def broken_links(pages, places):
     return out
 
 
-def unknown_settings(pages):
-    """Words in code that begin as a setting does; pages of docs/design/ name columns of the schema so, too."""
-    settings = set(SETTING_ROW.findall(pages["docs/configuration.md"])) | OTHER_SETTINGS
-    sections = {name.split(".")[0] for name in settings}
-    out = []
-    for page, text in pages.items():
-        if not page.startswith("docs/") or page.startswith("docs/design/"):
-            continue
-        for name in NAMED_SETTING.findall(text):
-            known = any(f"{setting}.".startswith(f"{name}.") for setting in settings)
-            if name.split(".")[0] in sections and not known:
-                out.append(f"{page}: there is no setting {name}")
-    return out
-
-
 def main():
     names = tracked()
     places = {str(place) for name in names for place in (Path(name), *Path(name).parents)}
     pages = {name: (ROOT / name).read_text() for name in names if name.endswith(".md")}
     problems = broken_links(pages, places)
-    problems += unknown_settings(pages)
     known = places | OBJECTS
     for page, text in pages.items():
         problems += [f"{page}: there is no {source}" for source in NAMED_SOURCE.findall(text) if source not in places]
