@@ -188,7 +188,8 @@ def build_server(programs, place, out, version, epoch, downloads):
     (package.root / "usr/sbin").mkdir()
     (package.root / "usr/sbin/tarnd").symlink_to("../lib/tarn/tarnd")
     package.add("etc/tarn/tarnd.yaml", HERE / "debian" / "tarnd.yaml")
-    for unit in ("tarnd.service", "tarnd.socket"):
+    package.add("etc/default/tarn-backup", HERE / "debian" / "tarn-backup.default")
+    for unit in ("tarnd.service", "tarnd.socket", "tarn-backup.service", "tarn-backup.timer"):
         package.add(f"lib/systemd/system/{unit}", HERE / "systemd" / unit)
     for name in ("tarn.rules.yaml", "tarn.dashboard.json"):
         package.add(f"usr/share/tarn/monitoring/{name}", HERE / "monitoring" / name)

@@ -63,13 +63,13 @@ std::vector<std::string> stores_in_use(db::Pool& pool, uint32_t limit) {
   return out;
 }
 
-// Lengths of the queues in the database, for /metrics.
-
-/// Depths of the queues of all servers on the database, as measured last. Safe from any thread.
-class QueueDepths {
+/// Figures that the database knows of all its servers, for /metrics, as measured last: depths of
+/// queues and times of backups. Safe from any thread.
+class SharedFigures {
  public:
-  explicit QueueDepths(db::Pool& pool);
-  /// One statement over partial indexes. Throws unavailable.
+  explicit SharedFigures(db::Pool& pool);
+  /// One statement over partial indexes and at most backup::kBackupRowsKept rows. Throws
+  /// unavailable.
   void measure();
 
  private:
@@ -78,16 +78,21 @@ class QueueDepths {
   std::atomic<int64_t> running_jobs_{0};
   std::atomic<int64_t> queued_hook_runs_{0};
   std::atomic<int64_t> pending_deliveries_{0};
+  std::atomic<int64_t> backup_with_objects_s_{0};
+  std::atomic<int64_t> backup_listing_s_{0};
   std::vector<std::shared_ptr<metrics::GaugeToken>> gauges_;
 };
 
-constexpr db::Query kCount{"queue_depths_count", R"sql(
+constexpr db::Query kCount{"shared_figures_count", R"sql(
   SELECT (SELECT count(*) FROM jobs WHERE state = 'queued'),
          (SELECT count(*) FROM jobs WHERE state = 'running'),
          (SELECT count(*) FROM hook_runs WHERE state = 'queued'),
-         (SELECT count(*) FROM webhook_deliveries WHERE state = 'pending'))sql"};
+         (SELECT count(*) FROM webhook_deliveries WHERE state = 'pending'),
+         coalesce(extract(epoch FROM max(completed_at) FILTER (WHERE copies_objects)), 0)::bigint,
+         coalesce(extract(epoch FROM max(completed_at) FILTER (WHERE NOT copies_objects)), 0)::bigint
+  FROM backups)sql"};
 
-QueueDepths::QueueDepths(db::Pool& pool) : pool_(pool) {
+SharedFigures::SharedFigures(db::Pool& pool) : pool_(pool) {
   const auto show = [this](std::string_view name, std::string_view help,
                            const std::atomic<int64_t>& value, metrics::Label label = {"", ""}) {
     gauges_.push_back(metrics::gauge(
@@ -100,17 +105,30 @@ QueueDepths::QueueDepths(db::Pool& pool) : pool_(pool) {
   show("tarn_hook_runs_queued", "Hook runs of all servers that wait", queued_hook_runs_);
   show("tarn_webhook_deliveries_pending", "Deliveries to webhooks that wait or are retried",
        pending_deliveries_);
+  constexpr std::string_view kBackup = "tarn_backup_last_success_timestamp_seconds";
+  constexpr std::string_view kBackupHelp = "Time of the newest complete backup; 0: there is none";
+  show(kBackup, kBackupHelp, backup_with_objects_s_, {"kind", "objects"});
+  show(kBackup, kBackupHelp, backup_listing_s_, {"kind", "listing"});
 }
 
-void QueueDepths::measure() {
+void SharedFigures::measure() {
   struct Column {
-    enum : int { kQueuedJobs, kRunningJobs, kQueuedHookRuns, kPendingDeliveries };
+    enum : int {
+      kQueuedJobs,
+      kRunningJobs,
+      kQueuedHookRuns,
+      kPendingDeliveries,
+      kBackupWithObjectsSeconds,
+      kBackupListingSeconds
+    };
   };
   const db::Rows rows = pool_.run(kCount, {}, db::Pool::Retry::kRead);
   queued_jobs_ = rows.integer(0, Column::kQueuedJobs);
   running_jobs_ = rows.integer(0, Column::kRunningJobs);
   queued_hook_runs_ = rows.integer(0, Column::kQueuedHookRuns);
   pending_deliveries_ = rows.integer(0, Column::kPendingDeliveries);
+  backup_with_objects_s_ = rows.integer(0, Column::kBackupWithObjectsSeconds);
+  backup_listing_s_ = rows.integer(0, Column::kBackupListingSeconds);
 }
 
 /// One WAL segment: PostgreSQL stops if it cannot allocate the next.
@@ -187,7 +205,7 @@ struct Backend::Parts {
                .repositories = actions::Grants(config.hooks_repositories)}),
         store_checks(*stores),
         key_problem([config, key = master_key] { return master_key_problem(config, key); }),
-        queues(pool),
+        figures(pool),
         servers(pool) {
     show_disks(config);
     commits = &assembly.engine().commits;
@@ -277,7 +295,7 @@ struct Backend::Parts {
   actions::Runner hooks;
   StoreChecks store_checks;
   const std::function<std::string()> key_problem;
-  QueueDepths queues;
+  SharedFigures figures;
   meta::Servers servers;
   const std::string server_id = to_hex(random_bytes(kIdBytes));
   std::vector<std::shared_ptr<metrics::GaugeToken>> gauges;
@@ -356,7 +374,7 @@ std::function<void()> Backend::database_mark() {
   return [this] { parts_->lineage.mark(parts_->pool); };
 }
 
-void Backend::measure_queues() { parts_->queues.measure(); }
+void Backend::measure_shared_figures() { parts_->figures.measure(); }
 
 std::string Backend::installation_id() const { return parts_->installation_id; }
 

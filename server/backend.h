@@ -67,8 +67,8 @@ class Backend {
   void measure_clock();
   /// For Lineage::mark; empty where the database cannot fail over.
   std::function<void()> database_mark();
-  /// Counts the entries of the queues in the database, for /metrics.
-  void measure_queues();
+  /// Depths of queues and times of backups, for /metrics.
+  void measure_shared_figures();
 
  private:
   struct Parts;

@@ -420,6 +420,7 @@ void serve(Config config, const CommandLine& command, const ServiceManager& mana
   }
   const std::string setup_token =
       config.auth_setup == "http" ? make_setup_token(backend.directory(), config.data) : "";
+  backend.measure_shared_figures();  // the first scrape has them
   const auto workers =
       jobs::start_background(backend.assembly(), backend.outbound(),
                              {.import_workers = config.job_workers,
@@ -435,7 +436,7 @@ void serve(Config config, const CommandLine& command, const ServiceManager& mana
                               .measure_clock =
                                   [&backend] {
                                     backend.measure_clock();
-                                    backend.measure_queues();
+                                    backend.measure_shared_figures();
                                   },
                               .mark_database = backend.database_mark(),
                               .mark_interval = meta::kMarkInterval});

@@ -114,6 +114,7 @@ class Backup {
       abandon();
       throw;
     }
+    note_manifest();
     return manifest_;
   }
 
@@ -146,6 +147,15 @@ class Backup {
       backups_.abandon(manifest_.id);
     } catch (const std::exception& error) {
       log::warn("backup_not_abandoned", {{"backup", manifest_.id}, {"message", error.what()}});
+    }
+  }
+
+  /// The backup is whole, so a failure here must not end it: only the metrics miss it.
+  void note_manifest() noexcept {
+    try {
+      backups_.note_manifest(manifest_.id);
+    } catch (const std::exception& error) {
+      log::warn("backup_not_noted", {{"backup", manifest_.id}, {"message", error.what()}});
     }
   }
 

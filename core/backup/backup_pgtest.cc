@@ -131,6 +131,38 @@ TEST_F(BackupTest, TheHoldIsRenewed) {
   EXPECT_EQ(complete_backups(target).size(), 1U);
 }
 
+/// Calls back before a manifest is written.
+class WatchedPlace final : public testing::ForwardingStore {
+ public:
+  using ForwardingStore::ForwardingStore;
+  std::unique_ptr<blob::BlobWriter> create(std::string_view key,
+                                           std::optional<uint64_t> size) override {
+    if (key.ends_with("manifest.json")) at_manifest();
+    return store_.create(key, size);
+  }
+  std::function<void()> at_manifest;
+};
+
+TEST_F(BackupTest, TheTimeOfABackupIsStoredOnceItsManifestIsWritten) {
+  engine.put(repo, "main", "key", "bytes");
+  WatchedPlace watched(backups);
+  const Target there{&watched, ""};
+  const auto times = [&] { return count("SELECT count(completed_at) FROM backups"); };
+  int64_t before = -1;
+  watched.at_manifest = [&] {
+    before = times();
+    throw Error(ErrorCode::kUnavailable, "the store fails");
+  };
+  EXPECT_THROW(take_backup(engine.pool, engine.stores, there, backup_options(true)), Error);
+  EXPECT_EQ(before, 0);
+  EXPECT_EQ(times(), 0);
+  watched.at_manifest = [] {};
+  take_backup(engine.pool, engine.stores, there, backup_options(true));
+  EXPECT_EQ(count("SELECT count(*) FROM backups WHERE completed_at BETWEEN started_at AND "
+                  "clock_timestamp()"),
+            1);
+}
+
 TEST_F(BackupTest, OneBackupRunsAtATime) {
   BackupOptions first = backup_options(false);
   std::string second;

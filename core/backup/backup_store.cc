@@ -45,6 +45,9 @@ constexpr db::Query kComplete{"backups_complete_row", R"sql(
     held_until = CASE WHEN $2::bigint > 0 THEN clock_timestamp() + $2 * interval '1 second' END
   WHERE backup_id = $1 AND state = 'running' AND held_until > clock_timestamp())sql"};
 
+constexpr db::Query kNoteManifest{"backups_note_manifest", R"sql(
+  UPDATE backups SET completed_at = clock_timestamp() WHERE backup_id = $1)sql"};
+
 constexpr db::Query kDelete{"backups_delete_row", "DELETE FROM backups WHERE backup_id = $1"};
 
 constexpr db::Query kRelease{"backups_release_hold", R"sql(
@@ -87,6 +90,10 @@ bool Backups::renew(std::string_view id, std::chrono::seconds lease) {
 
 bool Backups::complete(std::string_view id, std::chrono::seconds kept) {
   return pool_.run(kComplete, {id, int64_t{kept.count()}}, db::Pool::Retry::kWrite).affected() == 1;
+}
+
+void Backups::note_manifest(std::string_view id) {
+  pool_.run(kNoteManifest, {id}, db::Pool::Retry::kRepeatable);
 }
 
 void Backups::abandon(std::string_view id) {

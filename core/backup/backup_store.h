@@ -47,6 +47,8 @@ class Backups {
   /// Ends a running backup. `kept`: how long its objects stay in the store; zero = it needs none.
   /// false: it has expired.
   [[nodiscard]] bool complete(std::string_view id, std::chrono::seconds kept);
+  /// Stores the time, for the metrics of all servers.
+  void note_manifest(std::string_view id);
   /// Deletes the row of a backup that failed.
   void abandon(std::string_view id);
   /// false = there is none, or it holds nothing any more.

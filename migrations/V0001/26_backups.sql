@@ -11,6 +11,7 @@ CREATE TABLE backups (
   state          text NOT NULL CHECK (state IN ('running', 'complete', 'released')),
   copies_objects boolean NOT NULL,
   started_at     timestamptz NOT NULL DEFAULT clock_timestamp(),
+  completed_at   timestamptz,                       -- the manifest was written; NULL: there is none
   held_until     timestamptz,                       -- NULL: holds nothing any more
   newest_repository integer                         -- in the snapshot; NULL: it was not taken yet
 );

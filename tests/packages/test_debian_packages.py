@@ -172,11 +172,12 @@ def test_the_service_starts_in_its_sandbox(debian):
 
 
 def test_systemd_finds_no_fault_with_the_units(debian):
-    for unit in ("tarnd.service", "tarnd.socket"):
+    for unit in ("tarnd.service", "tarnd.socket", "tarn-backup.service", "tarn-backup.timer"):
         done = debian.run("systemd-analyze", "verify", "--man=no", f"/lib/systemd/system/{unit}")
         assert done.stdout + done.stderr == "", unit
-    exposure = debian.run("systemd-analyze", "security", "--no-pager", "tarnd.service").stdout
-    assert float(re.search(r"Overall exposure level for tarnd.service: ([0-9.]+)", exposure).group(1)) <= 2.0
+    for unit in ("tarnd.service", "tarn-backup.service"):
+        exposure = debian.run("systemd-analyze", "security", "--no-pager", unit).stdout
+        assert float(re.search(rf"Overall exposure level for {unit}: ([0-9.]+)", exposure).group(1)) <= 2.0
 
 
 def test_the_command_works_with_completion_and_manual(debian):
@@ -205,6 +206,25 @@ def test_a_script_of_a_hook_runs_in_the_sandbox(debian):
     tarn(debian, "commit tarn://lake/main -m hooked")
     runs = json.loads(tarn(debian, "actions list tarn://lake -o json"))
     assert "completed" in json.dumps(runs), runs
+
+
+def test_the_timer_is_off_until_enabled_and_every_server_shows_its_backup(debian):
+    assert debian.run("systemctl", "is-enabled", "tarn-backup.timer", check=False).stdout == "disabled\n"
+    metric = (
+        """bash -c 'exec 3<>/dev/tcp/127.0.0.1/8000; printf "GET /metrics HTTP/1.0\\r\\n\\r\\n" >&3; grep -a ^tarn_backup <&3'"""
+    )
+    assert 'kind="objects"} 0\n' in debian.shell(metric).stdout
+    debian.shell("install -d -o tarn -g tarn -m 0700 /var/backups/tarn && systemctl enable --now tarn-backup.timer")
+    assert "tarn-backup.timer" in debian.run("systemctl", "list-timers", "--no-pager").stdout
+    for _ in range(2):  # old ones go in the same run
+        debian.shell("sed -i 's/^BACKUPS_KEPT=.*/BACKUPS_KEPT=1/' /etc/default/tarn-backup && systemctl start tarn-backup")
+    listed = debian.shell("runuser -u tarn -- tarn admin backups --server-config /etc/tarn/tarnd.yaml").stdout
+    assert listed.count("with objects") == 2 and "complete" in listed and "running" not in listed
+    whole = debian.shell("runuser -u tarn -- tarn admin backups /var/backups/tarn --server-config /etc/tarn/tarnd.yaml").stdout
+    assert whole.count("with objects") == 1
+    debian.run("systemctl", "restart", "tarnd")  # it reads the time at its start, then every 20 s
+    assert re.search(r'kind="objects"} 1\d{9}', debian.shell(metric).stdout)
+    debian.run("systemctl", "disable", "--now", "tarn-backup.timer")
 
 
 def test_a_reload_is_applied(debian):
@@ -246,7 +266,7 @@ def test_removing_stops_the_service_and_purging_keeps_the_data(debian):
     assert "/var/lib/tarn holds data and stays" in done.stderr + done.stdout
     assert not (debian.root / "etc/tarn").exists() and (debian.root / "var/lib/tarn/master.key").exists()
     left = [
-        path for path in (debian.root / "lib/systemd/system", debian.root / "etc/systemd/system") for path in path.rglob("tarnd*")
+        path for path in (debian.root / "lib/systemd/system", debian.root / "etc/systemd/system") for path in path.rglob("tarn*")
     ]
     assert left == []
 

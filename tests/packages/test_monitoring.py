@@ -40,6 +40,8 @@ HEALTHY = {
     f"tarn_database_waiting_requests{{{HOURS}}}": "0x120",
     f"tarn_store_free_bytes{{{HOURS}}}": "100000000000-10000x120",
     f"tarn_database_free_bytes{{{HOURS}}}": "100000000000-10000x120",
+    f'tarn_backup_last_success_timestamp_seconds{{kind="objects", {HOURS}}}': "0x120",
+    f'tarn_backup_last_success_timestamp_seconds{{kind="listing", {HOURS}}}': "0x120",
     f'tarn_jobs{{state="queued", {HOURS}}}': "3x120",
     f'tarn_jobs{{state="running", {HOURS}}}': "1x120",
     f"tarn_hook_runs_queued{{{HOURS}}}": "1x120",
@@ -63,6 +65,7 @@ FAULTS = {
     "TarnDatabaseConnectionsUsedUp": {"tarn_database_waiting_requests": "4x120"},
     "TarnDiskFull": {"tarn_database_free_bytes": "4000000000x120"},
     "TarnDiskFillsUp": {"tarn_store_free_bytes": "100000000000-100000000x120"},
+    "TarnBackupOld": {'kind="objects"': "-100000x120", 'kind="listing"': "-200000x120"},
     "TarnJobsWait": {'state="running"': "0x120"},
     "TarnHooksWait": {"tarn_hook_runs_queued": "70x120"},
     "TarnWebhookEventsGivenUp": {'outcome="dead"': "0x100 1x20"},
@@ -109,7 +112,9 @@ def test_a_fault_raises_its_alert_alone(alert, tmp_path):
 
 
 def test_promtool_finds_no_fault_with_the_rules():
-    done = subprocess.run([PROGRAMS / "promtool", "check", "rules", monitoring.RULES], capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        [PROGRAMS / "promtool", "check", "rules", monitoring.RULES], capture_output=True, text=True, check=False
+    )
     assert done.returncode == 0 and f"{len(FAULTS)} rules found" in done.stdout, done.stdout + done.stderr
 
 

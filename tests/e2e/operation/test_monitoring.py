@@ -1,6 +1,8 @@
 """packaging/monitoring: its alerts and its dashboard read series that tarnd has, and the documents name each alert."""
 
 import re
+import subprocess
+import time
 
 import monitoring
 import pytest
@@ -38,11 +40,38 @@ def test_alerts_and_dashboard_read_series_that_a_used_server_has(samples, name):
     assert missing(monitoring.queries(), scrape()) == []
 
 
+def test_every_server_shows_when_the_newest_backup_was_complete(samples, scratch_dir):
+    _, server = samples
+
+    def shown():
+        text = requests.get(f"{server.url}/metrics", timeout=20).text
+        return {kind: float(value) for kind, value in re.findall(r'^tarn_backup_\w+{kind="(\w+)"} (.*)$', text, re.MULTILINE)}
+
+    def backup(*options):
+        words = [servers.program("tarnd"), "--backup", scratch_dir / "backups", *options, "--data", server.data_dir]
+        subprocess.run(words, env=servers.clean_environment({}), capture_output=True, timeout=60, check=True)
+        server.stop()  # a server reads the times at its start, then every 20 s
+        server.start()
+        return shown()
+
+    assert shown() == {"objects": 0, "listing": 0}
+    began = time.time()
+    first = backup("--objects")
+    assert began - 1 <= first["objects"] <= time.time() + 1 and first["listing"] == 0
+    second = backup()
+    assert second["objects"] == first["objects"] <= second["listing"]
+
+
 def test_a_name_or_label_that_is_not_there_would_be_noticed():
     samples = monitoring.samples('# HELP a b\ntarn_jobs{state="queued"} 0\ntarn_read_leases 0\n')
     right = {"a": 'tarn_jobs{state="queued"} > tarn_read_leases', "b": 'tarn_jobs{state=~"que.*", job="tarn"}', "c": "up == 0"}
     assert missing(right, samples) == []
-    for wrong in ('tarn_jobs{state="waits"}', "tarn_job", 'tarn_jobs{state!="queued"}', 'rate(tarn_read_leases{user=~"a.*"}[5m])'):
+    for wrong in (
+        'tarn_jobs{state="waits"}',
+        "tarn_job",
+        'tarn_jobs{state!="queued"}',
+        'rate(tarn_read_leases{user=~"a.*"}[5m])',
+    ):
         assert len(missing({"a": wrong}, samples)) == 1, wrong
 
 
