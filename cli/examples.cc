@@ -165,7 +165,7 @@ constexpr std::pair<std::string_view, std::string_view> kExamples[] = {
     {"auth switch", "tarn auth switch production"},
     {"auth token", "tarn auth token"},
     {"auth users list", "tarn auth users list"},
-    {"auth users create", "tarn auth users create ann"},
+    {"auth users create", "tarn auth users create ann --group Developers --with-key"},
     {"auth users show", "tarn auth users show ann"},
     {"auth users groups", "tarn auth users groups ann"},
     {"auth users policies", "tarn auth users policies ann --effective"},

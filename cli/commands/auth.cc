@@ -44,8 +44,8 @@ std::string current_user(Client& client) {
   return client.call({.path = "/user"}).at("user").at("id").get<std::string>();
 }
 
-/// Prints the server's record of a user, group or policy; `kind` is "User".
-void print_account(Output& out, std::string_view kind, Json record) {
+/// Prints the server's record of a user, group or policy, then `more`; `kind` is "User".
+void print_account(Output& out, std::string_view kind, Json record, const Pairs& more = {}) {
   std::string label(kind);
   label.front() = static_cast<char>(std::tolower(label.front()));
   std::vector<std::pair<std::string, std::string>> lines{{label, record.value("id", "")},
@@ -57,21 +57,27 @@ void print_account(Output& out, std::string_view kind, Json record) {
   }
   const Json statements = record.value("statement", Json::array());
   for (const Json& statement : statements) lines.emplace_back("statement", in_words(statement));
+  lines.insert(lines.end(), more.begin(), more.end());
   out.object(kind, std::move(record), lines);
 }
 
-void create_account(Session& session, const Creation& creation, const Json& body) {
+/// The server's record, with `changed`: whether it was made now.
+Json make_account(Session& session, const Creation& creation, const Json& body) {
   const Answer answer = session.client.ask(post_request(creation.path, body));
+  Json record;
   if (answer.ok()) {
-    Json made = json_of(answer);
-    made["changed"] = true;
-    return print_account(session.out, creation.kind, std::move(made));
+    record = json_of(answer);
+  } else {
+    const Error error = error_from(answer);
+    if (error.code() != ErrorCode::kAlreadyExists || !creation.if_not_exists) throw error;
+    record = session.client.call({.path = creation.path + api_path({creation.name})});
   }
-  const Error error = error_from(answer);
-  if (error.code() != ErrorCode::kAlreadyExists || !creation.if_not_exists) throw error;
-  Json found = session.client.call({.path = creation.path + api_path({creation.name})});
-  found["changed"] = false;
-  print_account(session.out, creation.kind, std::move(found));
+  record["changed"] = answer.ok();
+  return record;
+}
+
+void create_account(Session& session, const Creation& creation, const Json& body) {
+  print_account(session.out, creation.kind, make_account(session, creation, body));
 }
 
 /// Deletes the account at `path` and prints that; `what` is "user \"ann\"".
@@ -81,14 +87,19 @@ void delete_account(Session& session, const std::string& path, const std::string
   session.out.remark(str_cat("deleted ", what));
 }
 
+/// Attaches one account to another. false: it was attached already.
+bool is_newly_attached(Session& session, const std::string& path) {
+  const Answer answer = session.client.ask(put_request(path));
+  if (answer.ok()) return true;
+  const Error error = error_from(answer);
+  if (error.code() != ErrorCode::kAlreadyExists) throw error;
+  return false;
+}
+
 /// Attaches one account to another ("Membership", at `path`) and prints `fields`, the name first.
 /// Succeeds if it is attached already.
 void attach(Session& session, std::string_view kind, const std::string& path, const Pairs& fields) {
-  const Answer answer = session.client.ask(put_request(path));
-  if (!answer.ok() && error_from(answer).code() != ErrorCode::kAlreadyExists) {
-    throw error_from(answer);
-  }
-  Json printed{{"changed", answer.ok()}};
+  Json printed{{"changed", is_newly_attached(session, path)}};
   for (const auto& [name, value] : fields) printed[name] = value;
   session.out.object(kind, std::move(printed), fields);
 }
@@ -209,6 +220,7 @@ void add_auth_commands(CommandTree& tree) {
 namespace {
 
 constexpr const char* kUsers = "/auth/users";
+constexpr std::string_view kShownOnce = "the secret key cannot be shown again";
 
 std::string user_path(std::string_view user) { return api_path({"auth", "users", user}); }
 
@@ -216,19 +228,48 @@ void list_users(Session& session, const Names& options) {
   print_accounts(session, {.path = kUsers, .query = {{"prefix", options.prefix}}}, "user");
 }
 
+std::string group_path(std::string_view group) { return api_path({"auth", "groups", group}); }
+
+std::string member_path(std::string_view group, std::string_view user) {
+  return group_path(group) + api_path({"members", user});
+}
+
+std::string keys_path(std::string_view user) { return user_path(user) + "/credentials"; }
+
 struct CreateUser {
   std::string user;
+  std::vector<std::string> groups;
+  bool with_key = false;
   bool if_not_exists = false;
 
   void declare(Command& command) {
     command.argument("USER", user, "its name")
+        .option("--group", groups, "add the user to this group; may be repeated")
+        .flag("--with-key", with_key, "also create an access key, if the user is new")
         .flag("--if-not-exists", if_not_exists, "succeed if it exists already");
   }
 };
 
 void create_user(Session& session, const CreateUser& options) {
-  create_account(session, {"User", kUsers, options.user, options.if_not_exists},
-                 {{"id", options.user}});
+  // A name that is wrong must not leave a user without groups behind.
+  for (const std::string& group : options.groups) session.client.call({.path = group_path(group)});
+  Json made = make_account(session, {"User", kUsers, options.user, options.if_not_exists},
+                           {{"id", options.user}});
+  const bool with_key = options.with_key && made["changed"].get<bool>();
+  Pairs more;
+  for (const std::string& group : options.groups) {
+    if (is_newly_attached(session, member_path(group, options.user))) made["changed"] = true;
+    made["groups"].push_back(group);
+    more.emplace_back("group", group);
+  }
+  if (with_key) {
+    const Json key = session.client.call(post_request(keys_path(options.user)));
+    for (const char* field : {"access_key_id", "secret_access_key"}) made[field] = key.at(field);
+    more.emplace_back("access key", key.value("access_key_id", ""));
+    more.emplace_back("secret key", key.value("secret_access_key", ""));
+  }
+  print_account(session.out, "User", std::move(made), more);
+  if (with_key) session.out.remark(kShownOnce);
 }
 
 struct OneUser {
@@ -280,8 +321,7 @@ void add_auth_user_commands(CommandTree& tree) {
   tree.group("auth users", "Users");
   tree.add<Names>("auth users list", "List users", list_users);
   tree.add<CreateUser>("auth users create",
-                       "Create a user; `tarn auth credentials create` gives it an access key",
-                       create_user);
+                       "Create a user, with groups and an access key if asked for", create_user);
   tree.add<OneUser>("auth users show", "Show a user", show_user);
   tree.add<OneUser>("auth users groups", "List the groups of a user", groups);
   tree.add<Policies>("auth users policies", "List the policies of a user", list_policies_of_user);
@@ -293,8 +333,6 @@ void add_auth_user_commands(CommandTree& tree) {
 namespace {
 
 constexpr const char* kGroups = "/auth/groups";
-
-std::string group_path(std::string_view group) { return api_path({"auth", "groups", group}); }
 
 void list_groups(Session& session, const Names& options) {
   print_accounts(session, {.path = kGroups, .query = {{"prefix", options.prefix}}}, "group");
@@ -354,21 +392,17 @@ struct Member {
   }
 };
 
-std::string member_path(const Member& options) {
-  return api_path({"auth", "groups", options.group, "members", options.user});
-}
-
 void list_members(Session& session, const OneGroup& options) {
   print_accounts(session, {.path = group_path(options.group) + "/members"}, "user");
 }
 
 void add_member(Session& session, const Member& options) {
-  attach(session, "Membership", member_path(options),
+  attach(session, "Membership", member_path(options.group, options.user),
          {{"user", options.user}, {"group", options.group}});
 }
 
 void remove_member(Session& session, const Member& options) {
-  session.client.call(delete_request(member_path(options)));
+  session.client.call(delete_request(member_path(options.group, options.user)));
   session.out.remark(str_cat("removed \"", options.user, "\" from group \"", options.group, '"'));
 }
 
@@ -429,10 +463,6 @@ std::string user_or_self(Session& session, const std::string& user) {
   return user.empty() ? current_user(session.client) : user;
 }
 
-std::string keys_path(std::string_view user) {
-  return api_path({"auth", "users", user, "credentials"});
-}
-
 void list_credentials(Session& session, const CredentialsOptions& options) {
   print_accounts(session, {.path = keys_path(user_or_self(session, options.user))}, "credentials",
                  "access_key_id");
@@ -448,7 +478,7 @@ void create_credentials(Session& session, const CredentialsOptions& options) {
   made["user"] = user;
   made["changed"] = true;
   session.out.object("Credentials", std::move(made), lines);
-  session.out.remark("the secret key cannot be shown again");
+  session.out.remark(kShownOnce);
 }
 
 struct DeleteCredentials {

@@ -40,6 +40,21 @@ def test_users_and_keys(cli, one):
     cli.run("auth", "users", "show", user, status=4)
 
 
+def test_a_user_with_groups_and_a_key_in_one_step(cli):
+    user = f"bea-{uuid.uuid4().hex[:8]}"
+    cli.run("auth", "users", "create", user, "--group", "Viewers", "--group", "Nobody", "--with-key", status=4)
+    cli.run("auth", "users", "show", user, status=4)
+    made = cli.json("auth", "users", "create", user, "--group", "Viewers", "--group", "Developers", "--with-key")
+    theirs = {"TARN_ACCESS_KEY": made["access_key_id"], "TARN_SECRET_KEY": made["secret_access_key"]}
+    assert (made["id"], made["groups"], made["changed"]) == (user, ["Viewers", "Developers"], True)
+    assert cli.run("auth", "whoami", "-o", "name", **theirs).text == f"{user}\n"
+    assert names(cli, "auth", "users", "groups", user) == ["Developers", "Viewers"]
+    again = ("auth", "users", "create", user, "--group", "Viewers", "--if-not-exists", "--with-key")
+    assert cli.json(*again)["changed"] is False
+    assert "access_key_id" not in cli.json(*again) and len(names(cli, "auth", "credentials", "list", user)) == 1
+    assert cli.json("auth", "users", "create", user, "--group", "SuperUsers", "--if-not-exists")["changed"] is True
+
+
 def test_a_policy_decides(tarn, cli, one, repo, tmp_path):
     user, theirs = one
     policy = f"reads-{repo.id}"
