@@ -31,6 +31,8 @@ constexpr int kRangeNotSatisfiable = 416;
 constexpr std::string_view kProbeBranch = "tarn-doctor-";
 /// Warn while there is time to act.
 constexpr uint64_t kFreeBytesMin = uint64_t{1} << 30;
+/// A backup every night, with time to spare.
+constexpr std::chrono::hours kBackupAgeMax{26};
 /// Files, webhooks and policies that one run looks at.
 constexpr size_t kLookedAtMax = 100;
 
@@ -288,12 +290,12 @@ Finding Examination::server_state() {
 }
 
 Finding Examination::disk() {
-  const Answer answer = ask_page("/metrics");
+  const std::string text = metrics();
   std::string found;
   bool full = false;
   for (const auto& [name, what] : {std::pair{"tarn_store_free_bytes", "store"},
                                    std::pair{"tarn_database_free_bytes", "database"}}) {
-    const auto free = gauge(answer.body, name);
+    const auto free = gauge(text, name);
     if (!free) continue;
     full = full || *free < static_cast<double>(kFreeBytesMin);
     found += str_cat(found.empty() ? "" : ", ", what, " ",
@@ -449,6 +451,103 @@ Finding Examination::leftovers() {
   }
   for (const std::string& name : left) client_.call(delete_request(str_cat(branches, '/', name)));
   return {.found = "none", .fixed = str_cat("deleted ", left.size(), " of them")};
+}
+
+/// Whether only this machine can reach the endpoint.
+bool Examination::is_local() const {
+  const std::string_view url = settings_.endpoint.value;
+  const std::string_view host = url.substr(std::min(url.find("://") + 3, url.size()));
+  return host.starts_with("127.") || host.starts_with("localhost") || host.starts_with("[::1]");
+}
+
+/// The value in force, in the form of the configuration file; "" if it is not set.
+std::string Examination::setting(std::string_view name) {
+  const Json all = client_.call({.path = "/config/settings"});
+  for (const Json& one : all.at("results")) {
+    if (one.value("name", "") == name) return one.value("value", "");
+  }
+  return "";
+}
+
+std::string Examination::metrics() {
+  return options_.metrics.empty() ? ask_page("/metrics").body
+                                  : client_.ask({.url = options_.metrics}).body;
+}
+
+Finding Examination::https() {
+  if (settings_.endpoint.value.starts_with("https://")) return {.found = settings_.endpoint.value};
+  if (is_local()) return unknown("give the address of the team: --endpoint https://...");
+  return bad(str_cat(settings_.endpoint.value, ": keys and data are sent in plain text"),
+             "put a proxy with TLS in front of the server (docs/proxy.md)");
+}
+
+/// The server must know its proxy and its own name.
+Finding Examination::proxy() {
+  if (!settings_.endpoint.value.starts_with("https://")) return unknown("no HTTPS, no proxy");
+  if (const std::string proxies = setting("http.trusted_proxies");
+      proxies.empty() || proxies == "[]") {
+    return bad("the server takes the address of the proxy for that of every client",
+               "on the server: set http.trusted_proxies to the proxy's address");
+  }
+  const std::string own = setting("server.external_url");
+  if (own.starts_with("https://")) return {.found = str_cat("presigned URLs begin with ", own)};
+  return bad("the server does not know its address, which presigned URLs need",
+             str_cat("on the server: set server.external_url to ", settings_.endpoint.value));
+}
+
+Finding Examination::operators_pages() {
+  if (!settings_.endpoint.value.starts_with("https://")) return unknown("no HTTPS, no proxy");
+  std::string open;
+  for (const char* path : {"/metrics", "/_ready"}) {
+    const int status = ask_page(path).status;
+    if (status == 401 || status == 403 || status == 404) continue;
+    open += str_cat(open.empty() ? "" : ", ", path);
+  }
+  if (open.empty()) return {.found = "/metrics and /_ready are not public"};
+  return bad(str_cat("everybody can read ", open),
+             "on the server: set metrics.listen, and have the proxy refuse these paths");
+}
+
+Finding Examination::administrators() {
+  std::vector<std::string> names;
+  client_.each({.path = api_path({"auth", "groups", "Admins", "members"})}, [&](const Json& item) {
+    names.push_back(item.value("id", ""));
+    return names.size() < kLookedAtMax;
+  });
+  if (names.size() > 1) return {.found = str_cat(names.size(), " administrators")};
+  return bad("one administrator: nobody else can give that person a new key",
+             "tarn auth users create NAME --group Admins --with-key");
+}
+
+Finding Examination::servers() {
+  const Json all = client_.call({.path = "/config/servers"});
+  std::string version;
+  size_t alive = 0;
+  for (const Json& one : all.at("results")) {
+    if (!one.value("alive", false)) continue;
+    ++alive;
+    const std::string found = one.value("version", "");
+    if (!version.empty() && found != version) {
+      return bad(str_cat("servers of ", version, " and ", found), "finish the upgrade");
+    }
+    version = found;
+  }
+  return {.found = str_cat(alive, alive == 1 ? " server" : " servers", " of ", version)};
+}
+
+Finding Examination::backups() {
+  constexpr std::string_view kGauge =
+      R"(tarn_backup_last_success_timestamp_seconds{kind="objects"})";
+  const auto last = gauge(metrics(), kGauge);
+  if (!last) return unknown("the metrics are elsewhere: --metrics URL, on the server");
+  const std::string advice =
+      "on the server: systemctl enable --now tarn-backup.timer, or tarn admin backup PLACE "
+      "--objects every night";
+  if (*last == 0) return bad("there is no complete backup with the bytes of objects", advice);
+  const Instant then = from_millis(static_cast<int64_t>(*last) * 1000);
+  const std::string found = str_cat("the newest was complete at ", to_rfc3339(then));
+  if (SystemClock().now() - then <= kBackupAgeMax) return {.found = found};
+  return bad(found, advice);
 }
 
 }  // namespace tarn::cli

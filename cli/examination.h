@@ -35,6 +35,8 @@ struct ExaminationOptions {
   std::string repository;  ///< "" = the default one, or the first one listed
   bool write = false;      ///< also store, read and delete an object on a temporary branch
   bool fix = false;        ///< repair what can be repaired safely
+  bool server = false;     ///< also what a server for a team needs
+  std::string metrics;     ///< URL of the metrics; "" = /metrics at the endpoint
 };
 
 /// The checks, in the order in which they are called; each may use results of earlier ones. They
@@ -59,8 +61,18 @@ class Examination {
   Finding webhooks();
   Finding policies();
   Finding leftovers();
+  // Checks of a server for a team.
+  Finding https();
+  Finding proxy();
+  Finding operators_pages();
+  Finding administrators();
+  Finding servers();
+  Finding backups();
 
  private:
+  bool is_local() const;
+  std::string setting(std::string_view name);
+  std::string metrics();
   Answer ask_page(std::string_view path);
   std::vector<std::string> notes_that_begin(std::string_view word) const;
   std::vector<std::string> dead_deliveries(const std::string& webhook);

@@ -21,6 +21,12 @@ struct DoctorOptions : ExaminationOptions {
                            "--repo, or the first repository")
         .flag("--write", write,
               "also write, read and delete a small object on a temporary hidden branch")
+        .flag("--server", server,
+              "as an administrator: also check what a server for a team needs: HTTPS, a known "
+              "proxy, a second administrator, one version, backups")
+        .option("--metrics", metrics,
+                "URL of the server's metrics, such as http://127.0.0.1:9000/metrics; default "
+                "/metrics at the endpoint")
         .flag("--fix", fix,
               "repair what can be repaired safely: the mode of the configuration file, leftover "
               "branches of this command, deliveries of webhooks that were given up");
@@ -75,6 +81,14 @@ ExitCode run_doctor(Session& session, const DoctorOptions& options) {
                                {"webhooks", &Examination::webhooks, false},
                                {"policies", &Examination::policies, false},
                                {"leftovers", &Examination::leftovers, false}});
+  if (options.server) {
+    checks.insert(checks.end(), {{"https", &Examination::https, false},
+                                 {"proxy", &Examination::proxy, false},
+                                 {"operators' pages", &Examination::operators_pages, false},
+                                 {"administrators", &Examination::administrators, false},
+                                 {"servers", &Examination::servers, false},
+                                 {"backups", &Examination::backups, false}});
+  }
   Examination examination(session, options);
   ListWriter rows = session.out.list("Doctor", {"check", "ok", "found", "what to do"});
   ExitCode worst = ExitCode::kOk;

@@ -3,9 +3,12 @@
 import http.server
 import json
 import threading
+import time
 from email.utils import formatdate
 
+import proxies
 import pytest
+import servers
 
 FIRST = ["server", "clock", "credentials", "version", "permissions", "store"]
 CHECKS = [*FIRST, "settings file", "server state", "disk", "master key", "hooks", "webhooks", "policies", "leftovers"]
@@ -152,8 +155,8 @@ class Scripted:
         threading.Thread(target=self.server.serve_forever, daemon=True).start()
 
 
-def scripted(cli, version="0.1.0", ready="ready\n", metrics="", status=1):
-    """The findings about a server without repositories."""
+def scripted(cli, *words, version="0.1.0", ready="ready\n", metrics="", status=1, more=None):
+    """The findings about a server without repositories. `more`: answers by path."""
     config = {"version_config": {"tarn_version": version}, "storage_config": {}}
     nothing = {"pagination": {"has_more": False}, "results": []}
     server = Scripted(
@@ -164,10 +167,12 @@ def scripted(cli, version="0.1.0", ready="ready\n", metrics="", status=1):
             "/repositories": json.dumps(nothing),
             "/_ready": ready,
             "/metrics": metrics,
+            **{path: json.dumps(answer) for path, answer in (more or {}).items()},
         }
     )
     try:
-        return examine(cli, status=status, TARN_ENDPOINT=server.url, TARN_REPO="")
+        words = [word.replace("SERVER", server.url) for word in words]
+        return examine(cli, *words, status=status, TARN_ENDPOINT=server.url, TARN_REPO="")
     finally:
         server.server.shutdown()
 
@@ -233,3 +238,89 @@ def test_branches_of_an_interrupted_run(cli, repo):
     assert found["leftovers"]["ok"] is False
     assert examine(cli, "--fix")["leftovers"]["fixed"] == "deleted 1 of them"
     assert [item["id"] for item in cli.json("branch", "list", "-a")["items"]] == ["main"]
+
+
+OF_A_TEAM = ["https", "proxy", "operators' pages", "administrators", "servers", "backups"]
+
+
+def of_a_team(cli, *words, members=2, versions=("0.1.0",), backup=None, status=0):
+    """The findings of --server."""
+    accounts = [{"id": f"user-{number}"} for number in range(members)]
+    listed = [{"version": version, "alive": True} for version in versions] + [{"version": "0.0.9", "alive": False}]
+    gauge = '# TYPE tarn_backup_last_success_timestamp_seconds gauge\ntarn_backup_last_success_timestamp_seconds{kind="objects"} '
+    found = scripted(
+        cli,
+        "--server",
+        *words,
+        status=status,
+        metrics="" if backup is None else f"{gauge}{backup}\n",
+        more={
+            "/auth/groups/Admins/members": {"pagination": {"has_more": False}, "results": accounts},
+            "/config/servers": {"results": listed},
+        },
+    )
+    assert list(found) == [*CHECKS, *OF_A_TEAM]
+    return found
+
+
+def test_a_server_for_a_team_has_backups(cli):
+    now = time.time()
+    assert of_a_team(cli, backup=f"{now - 3600:.0f}")["backups"]["ok"] is True
+    assert of_a_team(cli)["backups"]["ok"] is None, "its metrics are elsewhere"
+    for age in (now, 27 * 3600):
+        found = of_a_team(cli, backup=f"{now - age:.0f}", status=1)["backups"]
+        assert found["ok"] is False and "tarn-backup.timer" in found["advice"]
+    assert of_a_team(cli, "--metrics", "SERVER/metrics", backup=f"{now:.0f}")["backups"]["ok"] is True
+    assert of_a_team(cli, "--metrics", "SERVER/healthcheck", backup=f"{now:.0f}")["backups"]["ok"] is None
+
+
+def test_a_server_for_a_team_has_two_administrators(cli):
+    found = of_a_team(cli, members=1, status=1)["administrators"]
+    assert found["ok"] is False and "--group Admins" in found["advice"]
+    assert of_a_team(cli)["administrators"]["found"] == "2 administrators"
+
+
+def test_servers_of_a_team_have_one_version(cli):
+    found = of_a_team(cli, versions=("0.1.0", "0.1.1"), status=1)["servers"]
+    assert found["ok"] is False and "0.1.0 and 0.1.1" in found["found"]
+    assert of_a_team(cli, versions=("0.1.0", "0.1.0"))["servers"]["found"] == "2 servers of 0.1.0"
+
+
+@pytest.fixture
+def behind_a_proxy(scratch_dir, initialised_data):
+    """Starts a server with settings behind nginx with TLS, and returns the findings of --server at its address."""
+    started = []
+
+    def start(settings, cli):
+        place = scratch_dir / str(len(started))
+        server = servers.Tarnd(place, environment=settings).copy_data_of(initialised_data).start()
+        proxy = proxies.Nginx(place / "nginx", server.url).start()
+        started.append((server, proxy))
+        url, authority = proxy.reached("tls")
+        return examine(
+            cli,
+            "--server",
+            "--metrics",
+            f"{server.url}/metrics",
+            TARN_ENDPOINT=url,
+            TARN_REPO="",
+            SSL_CERT_FILE=authority,
+            status=1,
+        )
+
+    yield start
+    for server, proxy in started:
+        proxy.stop()
+        server.stop()
+
+
+def test_a_server_for_a_team_knows_its_proxy_and_its_name(cli, behind_a_proxy):
+    settings = {"TARN_HTTP_TRUSTED_PROXIES": "127.0.0.1", "TARN_SERVER_EXTERNAL_URL": "https://lake.example.com"}
+    found = behind_a_proxy(settings, cli)
+    assert found["https"]["ok"] is True and found["proxy"]["found"] == "presigned URLs begin with https://lake.example.com"
+    assert found["backups"]["ok"] is False and found["administrators"]["ok"] is False
+    assert found["operators' pages"]["found"] == "everybody can read /metrics, /_ready"
+    found = behind_a_proxy({**settings, "TARN_HTTP_TRUSTED_PROXIES": ""}, cli)["proxy"]
+    assert found["ok"] is False and "http.trusted_proxies" in found["advice"]
+    found = behind_a_proxy({**settings, "TARN_SERVER_EXTERNAL_URL": ""}, cli)["proxy"]
+    assert found["ok"] is False and "server.external_url" in found["advice"]
