@@ -196,6 +196,8 @@ def build_server(programs, place, out, version, epoch, downloads):
     for path in downloads:
         package.add(f"usr/share/tarn/downloads/{path.name}", path)
     package.add("usr/share/doc/tarn-server/examples/tarnd.yaml", ROOT / "server" / "tarn.sample.yaml")
+    for name in ("Caddyfile", "haproxy.cfg", "nginx.conf"):
+        package.add(f"usr/share/doc/tarn-server/examples/{name}", HERE / "proxies" / name)
     date = datetime.fromtimestamp(epoch, UTC).strftime("%Y-%m-%d")
     for page, text in manual.pages_of_the_server(programs / "tarnd", version, date).items():
         package.add_manual(page, text)
