@@ -283,5 +283,41 @@ TEST_F(WebhookEvents, OfPromotionsSayEachTimeWhatTheyWaitForAndShowTheReview) {
   EXPECT_EQ(told("rollback_id").back(), "promotion.rolled_back " + back);
 }
 
+TEST_F(WebhookEvents, OfAChampionThatExpiresComeOnce) {
+  const auto apply = [&](const std::string& time) {
+    promotion::set_gate_policy(
+        *engine, repo, "digits",
+        {.document = "name: digits\ndestination: main\nalias: champion\nremeasure: [bench]\n"
+                     "champion: {expires: " +
+                     time + "}\n",
+         .author = "owner"});
+  };
+  apply("90d");
+  engine.branch(repo, "exp-1", "main");
+  engine.put(repo, "exp-1", "model", "weights");
+  engine.commit(repo, "exp-1");
+  promotion::PromotionRequest request;
+  request.candidates = {"exp-1"};
+  request.destination = BranchName("main");
+  promotion::create_promotion(*engine, repo,
+                              {.request = request, .actor = "ci", .idempotency_key = ""});
+  while (promotion::run_one_promotion(*engine, {})) {
+  }
+  listen(repo, {"champion.*"});
+  const auto age = [&](int64_t days) {
+    engine.pool.run({"test_age_promotions", "UPDATE promotions SET updated_ms = updated_ms - $1"},
+                    {days * 86'400'000}, db::Pool::Retry::kWrite);
+    promotion::tell_expired_champions(*engine);
+    promotion::tell_expired_champions(*engine);
+    return told("commit");
+  };
+  EXPECT_EQ(age(89), std::vector<std::string>{});
+  const std::string expired = "champion.expired " + head(repo, "main");
+  EXPECT_EQ(age(1), std::vector<std::string>{expired});
+  apply("100d");
+  EXPECT_EQ(age(9), std::vector<std::string>{expired});
+  EXPECT_EQ(age(1), (std::vector<std::string>{expired, expired})) << "the policy gave it more time";
+}
+
 }  // namespace
 }  // namespace tarn::events

@@ -9,7 +9,7 @@ namespace tarn {
 
 /// All types. The database creates those of refs, policies, imports, quotas and the deletion of a
 /// repository where the rows change; hooks and promotions add their own (core/events/outbox.h).
-constexpr std::array<std::string_view, 29> kEventTypes = {
+constexpr std::array<std::string_view, 30> kEventTypes = {
     "branch.created",      "branch.updated",        "branch.deleted",      "branch.stale",
     "branch.expiring",     "tag.created",           "tag.updated",         "tag.deleted",
     "alias.set",           "alias.removed",         "alias.moved_by_hand", "policy.set",
@@ -17,7 +17,7 @@ constexpr std::array<std::string_view, 29> kEventTypes = {
     "import.cancelled",    "hook.completed",        "hook.failed",         "promotion.created",
     "promotion.waiting",   "promotion.promoted",    "promotion.rejected",  "promotion.failed",
     "promotion.cancelled", "promotion.rolled_back", "quota.warning",       "quota.exceeded",
-    "repository.deleted",
+    "repository.deleted",  "champion.expired",
 };
 
 constexpr size_t kEventPatternBytesMax = 64;

@@ -160,6 +160,7 @@ GatePolicySet set_gate_policy(branch::Engine& engine, const Repository& reposito
                                          .alias = policy.alias,
                                          .stages = stages,
                                          .confirms = policy.confirm_changes,
+                                         .champion_expires = policy.champion.expires,
                                          .document = draft.body->document,
                                          .digest = draft.body->digest,
                                          .ancestor = draft.body->ancestor,

@@ -107,9 +107,24 @@ constexpr db::Query kSelectGroups{"gate_policies_select_groups", R"sql(
   SELECT name, group_id AS id FROM groups WHERE name = ANY ($1))sql"};
 
 constexpr db::Query kUpsert{"gate_policies_upsert_row", R"sql(
-  INSERT INTO gate_policies (repo_id, name, version, destination, alias, confirms) VALUES ($1, $2, $3, $4, $5, $6)
+  INSERT INTO gate_policies AS p (repo_id, name, version, destination, alias, confirms, expires_ms)
+  VALUES ($1, $2, $3, $4, $5, $6, nullif($7::bigint, 0))
   ON CONFLICT (repo_id, name) DO UPDATE SET version = excluded.version, destination = excluded.destination,
-    alias = excluded.alias, confirms = excluded.confirms)sql"};
+    alias = excluded.alias, confirms = excluded.confirms, expires_ms = excluded.expires_ms,
+    told = CASE WHEN p.expires_ms IS NOT DISTINCT FROM excluded.expires_ms THEN p.told END)sql"};
+
+// Index promotions_by_result. Of two servers the second waits for the row, and finds it told.
+constexpr db::Query kTellExpired{"gate_policies_tell_expired", R"sql(
+  WITH expired AS (
+    UPDATE gate_policies p SET told = a.commit_id FROM aliases a, promotions m
+    WHERE p.expires_ms IS NOT NULL AND p.destination IS NOT NULL
+      AND a.repo_id = p.repo_id AND a.name = p.alias AND p.told IS DISTINCT FROM a.commit_id
+      AND m.repo_id = a.repo_id AND m.result = a.commit_id AND m.state = 'promoted' AND m.undoes IS NULL
+      AND m.updated_ms + p.expires_ms <= $1
+    RETURNING p.repo_id, p.name, p.destination, p.alias, a.commit_id, m.promotion_id)
+  SELECT emit_event(repo_id, 'champion.expired', jsonb_build_object(
+    'policy', name, 'destination', destination, 'alias', alias, 'commit', encode(commit_id, 'hex'),
+    'promotion_id', promotion_id)) FROM expired)sql"};
 
 // All branches whose gate this change sets or removes.
 constexpr db::Query kUpdateGates{"gate_policies_update_gates", R"sql(
@@ -289,8 +304,9 @@ GatePolicyStore::Result GatePolicyStore::set(RepositoryId repository, const Sett
          db::Bytes{setting.digest}, setting.author, to_millis(setting.at),
          meta::bytes_or_null(setting.ancestor), meta::bytes_or_null(setting.unchanged_since),
          pairs_of(setting.users), pairs_of(setting.groups), triples_of(setting.data)});
-    connection.run(
-        kUpsert, {repo, setting.name, version, setting.destination.str(), alias, setting.confirms});
+    connection.run(kUpsert,
+                   {repo, setting.name, version, setting.destination.str(), alias, setting.confirms,
+                    static_cast<int64_t>(setting.champion_expires.count())});
     connection.run(kUpdateGates, {repo, setting.name, setting.destination.str()});
     branch::AliasStore::clear_policy(connection, repository, setting.name);
     std::vector<std::string> aliases = setting.stages;
@@ -324,7 +340,7 @@ GatePolicyStore::Result GatePolicyStore::remove(RepositoryId repository, std::st
     connection.run(kInsertVersion, {repo, name, version, none, none, no_bytes, author,
                                     to_millis(at), no_bytes, no_bytes, std::vector<std::string>(),
                                     std::vector<std::string>(), std::vector<std::string>()});
-    connection.run(kUpsert, {repo, name, version, none, none, false});
+    connection.run(kUpsert, {repo, name, version, none, none, false, int64_t{0}});
     connection.run(kUpdateGates, {repo, name, none});
     branch::AliasStore::clear_policy(connection, repository, name);
     connection.run(kBumpSettings, {repo});
@@ -356,6 +372,10 @@ std::map<std::string, int32_t> GatePolicyStore::user_ids(const std::vector<std::
 
 std::map<std::string, int32_t> GatePolicyStore::group_ids(const std::vector<std::string>& names) {
   return ids_of(pool_, kSelectGroups, names);
+}
+
+size_t GatePolicyStore::tell_expired_champions(Instant now) {
+  return pool_.run(kTellExpired, {to_millis(now)}, db::Pool::Retry::kWrite).size();
 }
 
 bool GatePolicyStore::hold(db::Connection& connection, RepositoryId repository,

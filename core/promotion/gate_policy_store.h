@@ -61,9 +61,10 @@ class GatePolicyStore {
   struct Setting {
     std::string name;
     BranchName destination;
-    std::string alias{};                ///< "" = none
-    std::vector<std::string> stages{};  ///< aliases of the stages before the last
-    bool confirms = false;              ///< the next change needs a second user
+    std::string alias{};                           ///< "" = none
+    std::vector<std::string> stages{};             ///< aliases of the stages before the last
+    bool confirms = false;                         ///< the next change needs a second user
+    std::chrono::milliseconds champion_expires{};  ///< 0 = never
     std::string document;
     std::string digest;
     std::optional<CommitId> ancestor{};
@@ -92,6 +93,9 @@ class GatePolicyStore {
     int64_t version = 0;  ///< that holds now
     std::string other{};  ///< the policy that has the destination or the alias
   };
+  /// Event champion.expired of each champion that is older than its policy lets it be a bar, once;
+  /// returns how many.
+  size_t tell_expired_champions(Instant now);
   /// One change of a repository's settings at a time, over all servers. Its settings' version grows
   /// and branches know their gate in the same transaction. If the policy in force wants its changes
   /// confirmed, the change is proposed, and made when another user asks for the same. A setting

@@ -615,6 +615,10 @@ void note_branch_moves(branch::Engine& engine) {
   PromotionStore(engine.pool, engine.clock).note_moves();
 }
 
+void tell_expired_champions(branch::Engine& engine) {
+  GatePolicyStore(engine.pool).tell_expired_champions(engine.clock.now());
+}
+
 bool run_one_promotion(branch::Engine& engine, std::stop_token stop, OwnerTurns& turns) {
   PromotionStore rows(engine.pool, engine.clock);
   // Unique for this run: two workers of one process must not share an expired lease.

@@ -33,4 +33,9 @@ bool run_one_promotion(branch::Engine& engine, std::stop_token stop,
 /// kPromotionPoll. Safe on any number of servers.
 void note_branch_moves(branch::Engine& engine);
 
+constexpr std::chrono::minutes kChampionPoll{1};
+/// Tells webhooks once of each champion that has expired; every kChampionPoll. Safe on any number
+/// of servers.
+void tell_expired_champions(branch::Engine& engine);
+
 }  // namespace tarn::promotion

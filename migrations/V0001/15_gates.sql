@@ -8,6 +8,8 @@ CREATE TABLE gate_policies (
   destination text COLLATE "C",                     -- NULL: removed
   alias       text COLLATE "C",                     -- the alias whose commit is the champion; NULL: none
   confirms    boolean NOT NULL DEFAULT false,       -- a change needs a second user (confirm_changes)
+  expires_ms  bigint,                               -- how long a champion is a bar; NULL: for ever
+  told        bytea,                                -- the champion of which event champion.expired told
   PRIMARY KEY (repo_id, name),
   UNIQUE (repo_id, destination),
   UNIQUE (repo_id, alias)

@@ -169,6 +169,10 @@ std::vector<std::unique_ptr<Worker>> start_background(server::Assembly& assembly
               promotion::note_branch_moves(assembly.engine());
               return false;
             });
+  start("champions", promotion::kChampionPoll, [&assembly](std::stop_token) {
+    promotion::tell_expired_champions(assembly.engine());
+    return false;
+  });
   start_for(Queue::kJobs, {.name = "refs", .interval = kRefsTaskPoll},
             [&assembly](std::stop_token stop) {
               return imports::run_one_refs_task(assembly.engine(), stop);

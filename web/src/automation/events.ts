@@ -50,4 +50,5 @@ export const eventTypes = [
   'quota.warning',
   'quota.exceeded',
   'repository.deleted',
+  'champion.expired',
 ] as const;
