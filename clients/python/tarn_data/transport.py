@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import base64
 import os
 import threading
 import time
-from collections.abc import Iterator, Mapping
-from typing import Any, BinaryIO, Union
+from collections.abc import Iterable, Iterator, Mapping
+from json import loads as json_of
+from typing import Any, BinaryIO, Callable, Union
 from urllib.parse import quote
 
 import requests
@@ -29,6 +31,8 @@ CONNECT_SECONDS = 10
 ANSWER_SECONDS = 120
 # How long a request that may be repeated is repeated.
 RETRY_SECONDS = 30.0
+# Limit on connecting to a server that has not answered yet: its address is probably wrong.
+FIRST_CONTACT_SECONDS = 2.5
 FIRST_PAUSE_SECONDS = 0.2
 LONGEST_PAUSE_SECONDS = 5.0
 PAGE = 1000
@@ -41,14 +45,14 @@ _ADVICE = {
 }
 
 
-class _Bearer(requests.auth.AuthBase):
+class _Authorization(requests.auth.AuthBase):
     """As an auth object, because a netrc file would win over a header."""
 
-    def __init__(self, token: str) -> None:
-        self.token = token
+    def __init__(self, value: str) -> None:
+        self.value = value
 
     def __call__(self, request: requests.PreparedRequest) -> requests.PreparedRequest:
-        request.headers["Authorization"] = f"Bearer {self.token}"
+        request.headers["Authorization"] = self.value
         return request
 
 
@@ -57,6 +61,7 @@ class Server:
 
     def __init__(self, settings: Settings) -> None:
         self.settings = settings
+        self.answered = False  # whether it ever did
         self._local = threading.local()
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -66,17 +71,23 @@ class Server:
         known: tuple[int, requests.Session] | None = getattr(self._local, "session", None)
         if known is not None and known[0] == os.getpid():
             return known[1]
-        settings = self.settings
         session = requests.Session()
-        if settings.token:
-            session.auth = _Bearer(settings.token)
-        elif settings.access_key and settings.secret_key:
-            session.auth = (settings.access_key, settings.secret_key)
-        else:
-            raise NotConfigured("no keys: set TARN_ACCESS_KEY and TARN_SECRET_KEY (or TARN_TOKEN), or run `tarn auth login`")
-        session.headers["User-Agent"] = "tarn-python/0.1.0"
+        session.headers.update(self.headers())
+        session.auth = _Authorization(str(session.headers["Authorization"]))
         self._local.session = (os.getpid(), session)
         return session
+
+    def headers(self) -> dict[str, str]:
+        """The headers of every request."""
+        settings = self.settings
+        if settings.token:
+            authorization = f"Bearer {settings.token}"
+        elif settings.access_key and settings.secret_key:
+            keys = f"{settings.access_key}:{settings.secret_key}".encode()
+            authorization = f"Basic {base64.b64encode(keys).decode()}"
+        else:
+            raise NotConfigured("no keys: set TARN_ACCESS_KEY and TARN_SECRET_KEY (or TARN_TOKEN), or run `tarn auth login`")
+        return {"Authorization": authorization, "User-Agent": "tarn-python/0.1.0"}
 
     def request(
         self,
@@ -94,16 +105,14 @@ class Server:
 
         `repeat` says whether doing it twice is the same as once; default: for everything but POST. `patience` is
         what the server has been asked to wait, in seconds."""
-        url = self.settings.endpoint + API_SUFFIX + "".join("/" + quote(part, safe="") for part in path) + verb
-        repeat = method != "POST" if repeat is None else repeat
-        deadline = time.monotonic() + RETRY_SECONDS
-        pause = FIRST_PAUSE_SECONDS
+        url = self.url(path, verb)
+        attempts = Attempts(self, method, method != "POST" if repeat is None else repeat)
         while True:
             try:
                 answer = self._session().request(
                     method,
                     url,
-                    params={k: v for k, v in (query or {}).items() if v is not None},
+                    params=given(query),
                     json=json,
                     data=body,
                     headers=dict(headers or {}),
@@ -111,20 +120,18 @@ class Server:
                     allow_redirects=False,
                 )
             except (requests.ConnectionError, requests.Timeout) as error:
-                again = repeat or _never_arrived(error)
-                failure: TarnError = Unavailable(_no_answer(self.settings.endpoint, method, again, error))
+                pause = attempts.broken(error, _never_arrived(error))
             else:
+                self.answered = True
                 if answer.ok and not answer.is_redirect:
                     return answer
-                failure = error_of(answer)
-                again = _may_succeed_later(answer.status_code, failure.code, repeat)
-                pause = max(pause, _wished_pause(answer))
-            if not again or time.monotonic() + pause > deadline:
-                raise failure
+                pause = attempts.refused(answer.status_code, answer.reason, url, answer.headers, answer.content)
             time.sleep(pause)
-            pause = min(2 * pause, LONGEST_PAUSE_SECONDS)
             if body is not None and not isinstance(body, bytes):
                 body.seek(0)
+
+    def url(self, path: Iterable[str], verb: str = "") -> str:
+        return self.settings.endpoint + API_SUFFIX + "".join("/" + quote(part, safe="") for part in path) + verb
 
     def call(self, method: str, *path: str, **options: Any) -> Any:
         """The answer's JSON; None when it has no body."""
@@ -184,18 +191,66 @@ def lakefs_client(server: Server | None = None) -> Any:
     return Client(host=settings.endpoint, username=settings.access_key, password=settings.secret_key)
 
 
-def error_of(answer: requests.Response) -> TarnError:
-    status = answer.status_code
+class Attempts:
+    """The attempts at one request: which failures are worth another one, and for how long."""
+
+    def __init__(self, server: Server, method: str, repeat: bool) -> None:
+        self._server = server
+        self._method = method
+        self._repeat = repeat
+        self._began = time.monotonic()
+        self._pause = FIRST_PAUSE_SECONDS
+        self._made = 0
+
+    def broken(self, error: Exception, never_arrived: bool) -> float:
+        """Seconds until the next attempt, after the connection was not made or broke; raises Unavailable after the last one."""
+        again = self._repeat or never_arrived
+        known = self._server.answered or not never_arrived
+        return self._next(again, RETRY_SECONDS if known else FIRST_CONTACT_SECONDS, lambda: self._no_answer(again, error))
+
+    def refused(self, status: int, phrase: str | None, url: str, headers: Mapping[str, str], content: bytes) -> float:
+        """Seconds until the next attempt, after an answer that is not 2xx; raises the error that the answer says."""
+        failure = error_of(self._method, url, status, phrase, headers, content)
+        self._pause = max(self._pause, _wished_pause(headers))
+        return self._next(_may_succeed_later(status, failure.code, self._repeat), RETRY_SECONDS, lambda: failure)
+
+    def _next(self, again: bool, limit: float, failure: Callable[[], TarnError]) -> float:
+        self._made += 1
+        pause = self._pause
+        if not again or time.monotonic() + pause > self._began + limit:
+            raise failure()
+        self._pause = min(2 * pause, LONGEST_PAUSE_SECONDS)
+        return pause
+
+    def _no_answer(self, again: bool, error: Exception) -> Unavailable:
+        endpoint = self._server.settings.endpoint
+        if not again:
+            return Unavailable(
+                f"the connection to {endpoint} broke before the answer to {self._method}: it may have been done or not; look "
+                f"before doing it again ({error})"
+            )
+        times = "once" if self._made == 1 else f"{self._made} times"
+        return Unavailable(
+            f"no answer from {endpoint}, tried {times} in {time.monotonic() - self._began:.1f} s: is TARN_ENDPOINT right and the "
+            f"server running? ({error})"
+        )
+
+
+def given(query: Query | None) -> dict[str, Any]:
+    return {name: value for name, value in (query or {}).items() if value is not None}
+
+
+def error_of(method: str, url: str, status: int, phrase: str | None, headers: Mapping[str, str], content: bytes) -> TarnError:
     try:
-        body = answer.json()
+        body = json_of(content)
     except ValueError:
         body = {}
     if not isinstance(body, dict):
         body = {}
-    code = str(body.get("code") or answer.headers.get("X-Tarn-Error") or "")
-    message = str(body.get("message") or f"{answer.request.method} {answer.url}: answered {status} {answer.reason}")
-    if answer.is_redirect:
-        message = f"redirected to {answer.headers['Location']}: set TARN_ENDPOINT to where the server is"
+    code = str(body.get("code") or headers.get("X-Tarn-Error") or "")
+    message = str(body.get("message") or f"{method} {url}: answered {status} {phrase}")
+    if 300 <= status < 400 and "Location" in headers:
+        message = f"redirected to {headers['Location']}: set TARN_ENDPOINT to where the server is"
     elif status == 401 and code != "insufficient_permissions":
         message += "; check TARN_ACCESS_KEY and TARN_SECRET_KEY"
     elif code in _ADVICE and _ADVICE[code] not in message:
@@ -243,19 +298,9 @@ def _never_arrived(error: requests.RequestException) -> bool:
     return type(reason).__name__ in ("NewConnectionError", "NameResolutionError")
 
 
-def _no_answer(endpoint: str, method: str, again: bool, error: Exception) -> str:
-    what = (
-        f"no answer from {endpoint} for {RETRY_SECONDS:.0f} s: is TARN_ENDPOINT right and the server running?"
-        if again
-        else f"the connection to {endpoint} broke before the answer to {method}: it may have been done "
-        f"or not; look before doing it again"
-    )
-    return f"{what} ({error})"
-
-
-def _wished_pause(answer: requests.Response) -> float:
+def _wished_pause(headers: Mapping[str, str]) -> float:
     try:
-        return min(float(answer.headers.get("Retry-After", "0")), LONGEST_PAUSE_SECONDS)
+        return min(float(headers.get("Retry-After", "0")), LONGEST_PAUSE_SECONDS)
     except ValueError:
         return 0.0
 

@@ -7,6 +7,7 @@ import pickle
 import subprocess
 import sys
 import threading
+import time
 from pathlib import Path
 
 import numpy
@@ -228,6 +229,31 @@ def test_what_may_succeed_later_and_was_not_done_is_repeated(status, code, error
             assert type(caught.value) is error and caught.value.code == code
             assert len(asked) == times if times == 1 else len(asked) > 1, (method, asked)
         server.shutdown()
+
+
+def test_an_address_without_a_server_is_given_up_soon_and_a_server_that_restarts_is_not(monkeypatch):
+    class Answering(http.server.BaseHTTPRequestHandler):
+        def do_GET(self):
+            self.send_response(200)
+            self.send_header("Content-Length", "0")
+            self.end_headers()
+
+        def log_message(self, *_):
+            pass
+
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Answering) as server:
+        endpoint = f"http://127.0.0.1:{server.server_address[1]}"
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        known = Server(load_settings(endpoint=endpoint, access_key="k", secret_key="s"))
+        known.call("GET", "x")
+        server.shutdown()
+    began = time.monotonic()
+    with pytest.raises(tarn.Unavailable, match=rf"{endpoint}, tried 4 times in [12]\.\d s: is TARN_ENDPOINT right"):
+        Server(known.settings).call("POST", "x")
+    assert time.monotonic() - began < 3
+    monkeypatch.setattr(transport, "RETRY_SECONDS", 3.5)
+    with pytest.raises(tarn.Unavailable, match="tried 5 times"):
+        known.call("GET", "x")
 
 
 def test_paths():
