@@ -23,7 +23,7 @@ import sdk as sdk_clients
 import servers
 from hook_receiver import receiver  # noqa: F401
 from long_tests import LONG
-from python_package import installed  # noqa: F401
+from python_package import installed, package, package_settings  # noqa: F401
 from users import auth, make_user  # noqa: F401
 
 openapi.check_all_answers()

@@ -4,28 +4,36 @@ What is written is staged on the branch: committing it is up to the caller (tarn
 
 from __future__ import annotations
 
+import asyncio
+import concurrent.futures
+import contextlib
 import io
 import os
 import tempfile
-from collections.abc import Iterator
+import weakref
+from collections.abc import AsyncIterator, Awaitable
 from datetime import datetime, timezone
+from pathlib import Path
 from typing import Any, Callable, NoReturn, TypeVar
 
-from fsspec.spec import AbstractBufferedFile, AbstractFileSystem
+from fsspec.asyn import AsyncFileSystem, get_loop, sync
+from fsspec.spec import AbstractBufferedFile
 
-from tarn_data.errors import Conflict, InvalidRequest, NotAllowed, NotFound, TarnError
+from tarn_data.archives import Archives
+from tarn_data.asynchronous import AsyncServer, Body
+from tarn_data.errors import Conflict, InvalidRequest, NotAllowed, NotFound, TarnError, Unavailable
 from tarn_data.transport import Server, connect
 
 SCHEMES = ("tarn://", "lakefs://")
 DELETE_AT_ONCE = 1000
-LIST_AT_ONCE = 1000
-# Larger files are written by way of the disk.
+# Larger files are written by way of the disk, and sent from there.
 WRITE_IN_MEMORY_BYTES = 8 * 1024 * 1024
+CLOSE_SECONDS = 0.2
 
 Result = TypeVar("Result")
 
 
-class TarnFileSystem(AbstractFileSystem):  # type: ignore[misc]
+class TarnFileSystem(AsyncFileSystem):  # type: ignore[misc]
     """`endpoint`, `access_key`, `secret_key` and `token` are storage options; else as tarn.connect() finds them."""
 
     protocol = "tarn"
@@ -43,6 +51,28 @@ class TarnFileSystem(AbstractFileSystem):  # type: ignore[misc]
     ) -> None:
         super().__init__(**options)
         self.server = server or connect(endpoint=endpoint, access_key=access_key, secret_key=secret_key, token=token)
+        self._connected: tuple[AsyncServer, Archives] | None = None
+        self._refs_found: set[tuple[str, str]] = set()
+        self._pid = os.getpid()
+
+    @property
+    def loop(self) -> Any:
+        """A forked process gets a loop, and with it connections, of its own."""
+        if self._pid != os.getpid() and not self.asynchronous:
+            self._pid, self._loop = os.getpid(), get_loop()
+        return self._loop
+
+    def _connection(self) -> tuple[AsyncServer, Archives]:
+        """The connection of the running loop."""
+        if self._connected is None or self._connected[0].loop is not asyncio.get_running_loop():
+            made = AsyncServer(self.server)
+            self._connected = made, Archives(made)
+            weakref.finalize(self, _close, made, os.getpid())
+        return self._connected
+
+    @property
+    def _remote(self) -> AsyncServer:
+        return self._connection()[0]
 
     @classmethod
     def _strip_protocol(cls, path: Any) -> Any:
@@ -54,48 +84,61 @@ class TarnFileSystem(AbstractFileSystem):  # type: ignore[misc]
                 text = text[len(scheme) :]
         return text.strip("/")
 
-    def ls(self, path: str, detail: bool = True, **_: Any) -> list[Any]:
+    async def _ls(self, path: str, detail: bool = True, **_: Any) -> list[Any]:
         path = self._strip_protocol(path)
         repo, ref, key = _parts(path)
         if not repo:
-            found = [_directory(item["id"]) for item in self._each(path, "repositories")]
+            found = [_directory(item["id"]) async for item in self._each(path, "repositories")]
         elif not ref:
-            found = [_directory(f"{repo}/{item['id']}") for item in self._each(path, "repositories", repo, "branches")]
+            found = [_directory(f"{repo}/{item['id']}") async for item in self._each(path, "repositories", repo, "branches")]
         else:
-            found = list(self._below(path, f"{key}/" if key else "", delimiter="/"))
+            found = [item async for item in self._below(path, f"{key}/" if key else "", delimiter="/")]
             if not found and key:
-                found = [self._file_info(path)]
+                found = [await self._file_info(path)]
         return found if detail else [item["name"] for item in found]
 
-    def info(self, path: str, **_: Any) -> dict[str, Any]:
+    async def _info(self, path: str, **_: Any) -> dict[str, Any]:
         path = self._strip_protocol(path)
         repo, ref, key = _parts(path)
         if not key:
-            if ref:
-                self._ask(path, lambda: self.server.call("GET", "repositories", repo, "commits", ref))
-            elif repo:
-                self._ask(path, lambda: self.server.call("GET", "repositories", repo))
+            if repo:
+                await self._call(path, "GET", "repositories", repo, *(("commits", ref) if ref else ()))
             return _directory(path)
         try:
-            return self._file_info(path)
-        except FileNotFoundError:
-            if next(self._below(path, f"{key}/", amount=1), None) is None:
+            return await self._file_info(path)
+        except FileNotFoundError as error:
+            if getattr(error.__cause__, "code", "") != "object_not_found":
                 raise
-            return _directory(path)
+            async for _item in self._below(path, f"{key}/", amount=1):
+                return _directory(path)
+            raise
 
-    def find(self, path: str, maxdepth: int | None = None, withdirs: bool = False, detail: bool = False, **options: Any) -> Any:
+    async def _find(
+        self,
+        path: str,
+        maxdepth: int | None = None,
+        withdirs: bool = False,
+        detail: bool = False,
+        prefix: str = "",
+        **options: Any,
+    ) -> Any:
         """One flat listing instead of one per directory."""
         path = self._strip_protocol(path)
         _, ref, key = _parts(path)
-        if not ref or maxdepth is not None or withdirs:
-            return super().find(path, maxdepth=maxdepth, withdirs=withdirs, detail=detail, **options)
-        try:
-            files = {item["name"]: item for item in self._below(path, f"{key}/" if key else "")}
-            if not files and key:
-                files = {path: self._file_info(path)}
-        except FileNotFoundError:
-            files = {}
-        return files if detail else sorted(files)
+        if not ref or maxdepth is not None:
+            return await super()._find(path, maxdepth=maxdepth, withdirs=withdirs, detail=detail, **options)
+        files: dict[str, dict[str, Any]] = {}
+        with contextlib.suppress(FileNotFoundError):
+            async for item in self._below(path, (f"{key}/" if key else "") + prefix):
+                files[item["name"]] = item
+            if not files and key and not prefix:
+                files = {path: await self._file_info(path)}
+        if withdirs:
+            for name in list(files):
+                while len(name) > len(path) and (name := name.rpartition("/")[0]) not in files:
+                    files[name] = _directory(name)
+        names = sorted(files)
+        return {name: files[name] for name in names} if detail else names
 
     def created(self, path: str) -> datetime:
         return self.modified(path)
@@ -112,30 +155,23 @@ class TarnFileSystem(AbstractFileSystem):  # type: ignore[misc]
     def checksum(self, path: str) -> str:
         return self.ukey(path)
 
-    def mkdir(self, path: str, create_parents: bool = True, **_: Any) -> None:
+    async def _mkdir(self, path: str, create_parents: bool = True, **_: Any) -> None:
         """Directories are where objects are: there is nothing to make."""
 
-    def makedirs(self, path: str, exist_ok: bool = False) -> None:
+    async def _makedirs(self, path: str, exist_ok: bool = False) -> None:
         """As mkdir."""
 
     def rmdir(self, path: str) -> None:
         """As mkdir; a directory goes with its last object."""
 
-    def rm_file(self, path: str) -> None:
+    async def _rm_file(self, path: str, **_: Any) -> None:
         repo, ref, key = self._object_parts(path)
-        self._ask(
-            path, lambda: self.server.call("GET", "repositories", repo, "refs", ref, "objects", "stat", query={"path": key})
-        )
-        self._ask(
-            path, lambda: self.server.request("DELETE", "repositories", repo, "branches", ref, "objects", query={"path": key})
-        )
+        await self._file_info(path)
+        await self._call(path, "DELETE", "repositories", repo, "branches", ref, "objects", query={"path": key})
 
-    def _rm(self, path: str) -> None:
-        self.rm_file(path)
-
-    def rm(self, path: Any, recursive: bool = False, maxdepth: int | None = None) -> None:
+    async def _rm(self, path: Any, recursive: bool = False, maxdepth: int | None = None, **_: Any) -> None:
         groups: dict[tuple[str, str], list[str]] = {}
-        for one in self.expand_path(path, recursive=recursive, maxdepth=maxdepth):
+        for one in await self._expand_path(path, recursive=recursive, maxdepth=maxdepth):
             repo, ref, key = _parts(one)
             if not key:
                 if not recursive:
@@ -143,35 +179,42 @@ class TarnFileSystem(AbstractFileSystem):  # type: ignore[misc]
                 continue
             groups.setdefault((repo, ref), []).append(key)
         for (repo, ref), keys in groups.items():
-            self._delete(repo, ref, keys, recursive)
+            if recursive:
+                await self._delete(repo, ref, keys)
+            else:
+                await asyncio.gather(*(self._rm_file(f"{repo}/{ref}/{key}") for key in keys))
 
-    def cp_file(self, path1: str, path2: str, **_: Any) -> None:
+    async def _delete(self, repo: str, branch: str, keys: list[str]) -> None:
+        place = ("repositories", repo, "branches", branch, "objects", "delete")
+        for begin in range(0, len(keys), DELETE_AT_ONCE):
+            paths = keys[begin : begin + DELETE_AT_ONCE]
+            answer = await self._call(f"{repo}/{branch}", "POST", *place, json={"paths": paths}, repeat=True)
+            failed = (answer or {}).get("errors") or []
+            if failed:
+                raise OSError(f"{repo}/{branch}/{failed[0].get('path')}: {failed[0].get('message')}")
+
+    async def _cp_file(self, path1: str, path2: str, **_: Any) -> None:
         """By reference within a repository: no bytes move."""
         source, target = self._strip_protocol(path1), self._strip_protocol(path2)
         repo, ref, key = _parts(source)
         to_repo, branch, to_key = self._object_parts(target)
-        if not key or self.info(source)["type"] == "directory":
+        if not key:
             return
-        if repo == to_repo:
-            self._ask(
-                path1,
-                lambda: self.server.call(
-                    "POST",
-                    "repositories",
-                    repo,
-                    "branches",
-                    branch,
-                    "objects",
-                    "copy",
-                    repeat=True,
-                    query={"dest_path": to_key},
-                    json={"src_path": key, "src_ref": ref},
-                ),
-            )
-            return
-        with self.open(source, "rb") as reader, self.open(target, "wb") as writer:
-            while chunk := reader.read(self.blocksize):
-                writer.write(chunk)
+        try:
+            if repo == to_repo:
+                place = ("repositories", repo, "branches", branch, "objects", "copy")
+                body = {"src_path": key, "src_ref": ref}
+                await self._call(source, "POST", *place, query={"dest_path": to_key}, json=body, repeat=True)
+            else:
+                await self._cp_bytes(source, target)
+        except FileNotFoundError:
+            if not await self._isdir(source):
+                raise
+
+    async def _cp_bytes(self, source: str, target: str) -> None:
+        with tempfile.SpooledTemporaryFile(WRITE_IN_MEMORY_BYTES) as spool:
+            await self._fetch(source, spool)
+            await self._send_file(target, spool)
 
     def _open(
         self,
@@ -189,87 +232,113 @@ class TarnFileSystem(AbstractFileSystem):  # type: ignore[misc]
             return TarnUpload(self, path, mode, autocommit)
         raise ValueError(f"{path}: mode {mode!r}: objects are read, or written anew: use 'rb', 'wb' or 'xb'")
 
-    def cat_file(self, path: str, start: int | None = None, end: int | None = None, **_: Any) -> bytes:
-        if (start or 0) < 0 or (end is not None and end < 0):
-            return bytes(super().cat_file(path, start=start, end=end))
+    async def _cat_file(self, path: str, start: int | None = None, end: int | None = None, **_: Any) -> bytes:
+        if (start or 0) < 0 or (end or 0) < 0:
+            size = (await self._info(path))["size"]
+            start, end = (None if at is None else max(0, size + at) if at < 0 else at for at in (start, end))
         if end is not None and end <= (start or 0):
             return b""
-        return self.read_range(path, start, end)[0]
+        if start or end is not None:
+            return (await self._read_range(path, start, end))[0]
+        repo, ref, key = self._object_parts(path)
+        return await self._ask(path, lambda: self._connection()[1].content(repo, ref, key))
 
-    def pipe_file(self, path: str, value: Any, mode: str = "overwrite", **_: Any) -> None:
-        repo, branch, key = self._object_parts(path)
-        self._ask(path, lambda: self.server.upload(repo, branch, key, bytes(value), exclusive=mode == "create"))
+    async def _cat(self, path: Any, recursive: bool = False, on_error: str = "raise", **options: Any) -> Any:
+        """`recursive` reads the files below directories; their names are then no patterns."""
+        if not recursive:
+            return await super()._cat(path, on_error=on_error, **options)
+        below = [await self._find(one) for one in await self._expand_path(path)]
+        names = sorted({name for names in below for name in names})
+        contents = await asyncio.gather(*(self._cat_file(name) for name in names), return_exceptions=on_error != "raise")
+        found = dict(zip(names, contents))
+        return {name: one for name, one in found.items() if on_error == "return" or not isinstance(one, BaseException)}
 
-    def put_file(self, lpath: Any, rpath: str, callback: Any = None, mode: str = "overwrite", **_: Any) -> None:
+    async def _get_file(self, rpath: str, lpath: Any, **_: Any) -> None:
+        if hasattr(lpath, "write"):
+            await self._fetch(rpath, lpath)
+        elif not os.path.isdir(lpath):
+            repo, ref, key = self._object_parts(rpath)
+            await self._ask(rpath, lambda: self._connection()[1].content(repo, ref, key, lpath))
+
+    async def _fetch(self, path: str, into: Any) -> None:
+        repo, ref, key = self._object_parts(path)
+        await self._ask(path, lambda: self._connection()[1].single(repo, ref, key, into))
+
+    async def _pipe_file(self, path: str, value: Any, mode: str = "overwrite", **_: Any) -> None:
+        await self._send(path, bytes(value), mode)
+
+    async def _put_file(self, lpath: Any, rpath: str, mode: str = "overwrite", **_: Any) -> None:
         if os.path.isdir(lpath):
             return
-        repo, branch, key = self._object_parts(rpath)
+        if os.path.getsize(lpath) <= WRITE_IN_MEMORY_BYTES:
+            await self._send(rpath, Path(lpath).read_bytes, mode)
+            return
         with open(lpath, "rb") as content:
-            self._ask(rpath, lambda: self.server.upload(repo, branch, key, content, exclusive=mode == "create"))
+            await self._send_file(rpath, content, mode)
 
-    def read_range(self, path: str, start: int | None = None, end: int | None = None) -> tuple[bytes, str]:
+    async def _send(self, path: str, body: Body, mode: str) -> None:
+        repo, branch, key = self._object_parts(path)
+        headers = {"Content-Type": "application/octet-stream"}
+        if mode == "create":
+            headers["If-None-Match"] = "*"
+        place = ("repositories", repo, "branches", branch, "objects")
+        await self._call(path, "POST", *place, query={"path": key}, body=body, headers=headers, repeat=mode != "create")
+
+    async def _send_file(self, path: str, content: Any, mode: str = "overwrite") -> None:
+        """In a thread, which streams it."""
+        repo, branch, key = self._object_parts(path)
+        exclusive = mode == "create"
+        await self._ask(path, lambda: asyncio.to_thread(self.server.upload, repo, branch, key, content, exclusive))
+
+    async def _read_range(self, path: str, start: int | None = None, end: int | None = None) -> tuple[bytes, str]:
         """Bytes [start, end) and the object's ETag."""
         repo, ref, key = self._object_parts(path)
-        headers = {}
-        if start or end is not None:
-            headers["Range"] = f"bytes={start or 0}-{'' if end is None else end - 1}"
+        headers = {"Range": f"bytes={start or 0}-{'' if end is None else end - 1}"}
+        place = ("repositories", repo, "refs", ref, "objects")
 
-        def read() -> tuple[bytes, str]:
+        async def take(answer: Any) -> tuple[bytes, str]:
+            return await answer.read(), answer.headers.get("ETag", "").strip('"')
+
+        async def read() -> tuple[bytes, str]:
             try:
-                answer = self.server.request(
-                    "GET", "repositories", repo, "refs", ref, "objects", query={"path": key}, headers=headers
-                )
+                return await self._remote.request("GET", *place, query={"path": key}, headers=headers, take=take)
             except InvalidRequest as error:
                 if error.status == 416:
                     return b"", ""
                 raise
-            return answer.content, answer.headers.get("ETag", "").strip('"')
 
-        return self._ask(path, read)
+        return await self._ask(path, read)
 
-    def _delete(self, repo: str, branch: str, keys: list[str], recursive: bool) -> None:
-        if not recursive:
-            for key in keys:
-                self.rm_file(f"{repo}/{branch}/{key}")
-            return
-        for begin in range(0, len(keys), DELETE_AT_ONCE):
-            paths = keys[begin : begin + DELETE_AT_ONCE]
+    def read_range(self, path: str, start: int, end: int) -> tuple[bytes, str]:
+        return sync(self.loop, self._read_range, path, start, end)  # type: ignore[no-any-return]
 
-            def delete(batch: list[str] = paths) -> Any:
-                return self.server.call(
-                    "POST", "repositories", repo, "branches", branch, "objects", "delete", json={"paths": batch}, repeat=True
-                )
-
-            failed = (self._ask(f"{repo}/{branch}", delete) or {}).get("errors") or []
-            if failed:
-                raise OSError(f"{repo}/{branch}/{failed[0].get('path')}: {failed[0].get('message')}")
-
-    def _file_info(self, path: str) -> dict[str, Any]:
+    async def _file_info(self, path: str) -> dict[str, Any]:
         repo, ref, key = self._object_parts(path)
-        return _info(
-            repo,
-            ref,
-            self._ask(
-                path, lambda: self.server.call("GET", "repositories", repo, "refs", ref, "objects", "stat", query={"path": key})
-            ),
-        )
+        place = ("repositories", repo, "refs", ref, "objects", "stat")
+        return _info(repo, ref, await self._call(path, "GET", *place, query={"path": key}))
 
-    def _below(self, path: str, prefix: str, delimiter: str = "", amount: int = LIST_AT_ONCE) -> Iterator[dict[str, Any]]:
+    async def _below(
+        self, path: str, prefix: str, delimiter: str = "", amount: int | None = None
+    ) -> AsyncIterator[dict[str, Any]]:
         repo, ref, _ = _parts(path)
-        query = {"prefix": prefix or None, "delimiter": delimiter or None, "amount": amount}
-        for item in self._each(path, "repositories", repo, "refs", ref, "objects", "ls", query=query):
+        query: dict[str, Any] = {"prefix": prefix or None, "delimiter": delimiter or None}
+        if amount:
+            query["amount"] = amount
+        async for item in self._each(path, "repositories", repo, "refs", ref, "objects", "ls", query=query):
             if item["path_type"] == "common_prefix":
                 yield _directory(f"{repo}/{ref}/{item['path'].rstrip('/')}")
             elif item["path"] != prefix:
                 yield _info(repo, ref, item)
 
-    def _each(self, path: str, *place: str, query: Any = None) -> Iterator[dict[str, Any]]:
-        items = self.server.each(*place, query=query)
-        while True:
-            item = self._ask(path, lambda: next(items, None))
-            if item is None:
-                return
-            yield item
+    async def _each(self, path: str, *place: str, query: Any = None) -> AsyncIterator[dict[str, Any]]:
+        try:
+            async for item in self._remote.each(*place, query=query):
+                yield item
+        except TarnError as error:
+            _raise_as_os_error(path, error)
+
+    async def _call(self, path: str, method: str, *place: str, **options: Any) -> Any:
+        return await self._ask(path, lambda: self._remote.call(method, *place, **options))
 
     def _object_parts(self, path: str) -> tuple[str, str, str]:
         repo, ref, key = _parts(self._strip_protocol(path))
@@ -277,13 +346,27 @@ class TarnFileSystem(AbstractFileSystem):  # type: ignore[misc]
             raise ValueError(f"{path}: expected tarn://repository/ref/path")
         return repo, ref, key
 
-    @staticmethod
-    def _ask(path: str, question: Callable[[], Result]) -> Result:
+    async def _ask(self, path: str, question: Callable[[], Awaitable[Result]]) -> Result:
         """Errors as Python's file functions raise them."""
         try:
-            return question()
+            return await question()
         except TarnError as error:
+            if error.code == "object_not_found":
+                await self._demand_ref(path)
             _raise_as_os_error(path, error)
+
+    async def _demand_ref(self, path: str) -> None:
+        """Reads of objects do not tell whether it is the branch that is missing. Asked once for each."""
+        repo, ref, _ = self._object_parts(path)
+        if (repo, ref) in self._refs_found:
+            return
+        try:
+            await self._remote.call("GET", "repositories", repo, "commits", ref)
+        except NotFound as error:
+            _raise_as_os_error(path, error)
+        except TarnError:
+            return  # for example not allowed
+        self._refs_found.add((repo, ref))
 
 
 class TarnFile(AbstractBufferedFile):  # type: ignore[misc]
@@ -333,8 +416,11 @@ class TarnUpload(io.BufferedIOBase):
         """Uploads; fsspec's transactions call it at their end."""
         repo, branch, key = self.fs._object_parts(self.path)
         spool, self._spool = self._spool, None
-        with spool:
-            self.fs._ask(self.path, lambda: self.fs.server.upload(repo, branch, key, spool, self._exclusive))
+        try:
+            with spool:
+                self.fs.server.upload(repo, branch, key, spool, self._exclusive)
+        except TarnError as error:
+            _raise_as_os_error(self.path, error)
 
     def discard(self) -> None:
         if self._spool is not None:
@@ -367,11 +453,43 @@ def _info(repo: str, ref: str, stats: dict[str, Any]) -> dict[str, Any]:
     }
 
 
+def _close(connection: AsyncServer, pid: int) -> None:
+    """Called when its file system is collected, in any thread, or when the interpreter exits."""
+    if os.getpid() != pid:
+        return  # Connections belong to the process that made them.
+    loop = connection.loop
+    with contextlib.suppress(RuntimeError):
+        if asyncio.get_running_loop() is loop:
+            loop.create_task(connection.session.close())
+            return
+    if loop.is_running():
+        with contextlib.suppress(concurrent.futures.TimeoutError):
+            asyncio.run_coroutine_threadsafe(connection.session.close(), loop).result(CLOSE_SECONDS)
+    elif connection.session.connector is not None:
+        connection.session.connector._close()
+
+
 def _raise_as_os_error(path: str, error: TarnError) -> NoReturn:
     if isinstance(error, NotFound):
-        raise FileNotFoundError(f"{path}: {error}") from error
+        raise FileNotFoundError(f"{path}: {_what_is_missing(path, error)}") from error
     if isinstance(error, NotAllowed):
         raise PermissionError(f"{path}: {error}") from error
     if isinstance(error, Conflict) and error.status == 412:
         raise FileExistsError(f"{path}: {error}") from error
+    if isinstance(error, Unavailable) and not error.status:
+        raise ConnectionError(f"{path}: {error}") from error
     raise OSError(f"{path}: {error}") from error
+
+
+def _what_is_missing(path: str, error: NotFound) -> str:
+    """The server's own words do not always name it."""
+    repo, ref, key = _parts(str(TarnFileSystem._strip_protocol(path)))
+    if error.code == "repository_not_found":
+        return f"repository {repo!r} not found"
+    if error.code == "branch_not_found":
+        return f"branch {ref!r} not found in repository {repo!r}"
+    if error.code == "object_not_found":
+        return f"object {key!r} not found in {repo}/{ref}"
+    if error.code in ("ref_not_found", "alias_not_found", "tag_not_found", "commit_not_found"):
+        return f"branch, tag, alias or commit {ref!r} not found in repository {repo!r}"
+    return str(error)

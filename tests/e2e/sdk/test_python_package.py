@@ -7,8 +7,6 @@ import socket
 import subprocess
 import sys
 import threading
-import time
-from pathlib import Path
 
 import pytest
 from servers import accepts, free_port
@@ -19,34 +17,6 @@ alias: champion
 metrics:
   - {name: accuracy, goal: max, min: 0.60, max: 1.0, vs_champion: {min_delta: 0.01}, primary: true}
 """
-
-
-@pytest.fixture
-def settings(tarn, repo, tmp_path):
-    return {
-        "TARN_ENDPOINT": tarn.url,
-        "TARN_ACCESS_KEY": tarn.access_key,
-        "TARN_SECRET_KEY": tarn.secret_key,
-        "TARN_REPO": repo.id,
-        "HOME": str(tmp_path),
-    }
-
-
-@pytest.fixture
-def package(installed, settings, monkeypatch):
-    for name, value in settings.items():
-        monkeypatch.setenv(name, value)
-    import tarn_data as module
-
-    assert Path(module.__file__).parent.parent == installed
-    return module
-
-
-@pytest.fixture
-def fs(package):
-    from tarn_data.filesystem import TarnFileSystem
-
-    return TarnFileSystem(skip_instance_cache=True)
 
 
 def trained(package, branch, accuracy, model=None, **options):
@@ -412,110 +382,7 @@ def test_an_alias_without_a_policy_is_set_and_expected(package, repo, tmp_path):
     assert refused.value.code == "promotion_not_found"
 
 
-def test_pandas_reads_and_writes_tarn_paths(installed, settings, repo):
-    """In a process that knows the package as installed packages are known."""
-    script = f"""
-import pandas
-frame = pandas.DataFrame({{"id": range(1000), "name": ["a"] * 1000}})
-frame.to_parquet("tarn://{repo.id}/main/tables/x.parquet")
-assert pandas.read_parquet("tarn://{repo.id}/main/tables/x.parquet").equals(frame)
-part = pandas.read_parquet("tarn://{repo.id}/main/tables/x.parquet", columns=["id"])
-assert list(part.columns) == ["id"] and len(part) == 1000
-frame.to_csv("tarn://{repo.id}/main/tables/x.csv", index=False)
-assert len(pandas.read_csv("tarn://{repo.id}/main/tables/x.csv")) == 1000
-"""
-    environment = {**os.environ, **settings, "PYTHONPATH": str(installed)}
-    ended = subprocess.run([sys.executable, "-c", script], env=environment, capture_output=True, text=True, check=False)
-    assert ended.returncode == 0, ended.stderr
-    assert repo.branch("main").object("tables/x.parquet").exists()
-
-
-def test_files_of_a_branch(fs, repo, tmp_path):
-    base = f"{repo.id}/main"
-    data = os.urandom(3_000_000)
-    with fs.open(f"tarn://{base}/a/big", "wb") as out:
-        for begin in range(0, len(data), 700_000):
-            out.write(data[begin : begin + 700_000])
-        assert not fs.exists(f"{base}/a/big")
-    fs.pipe(f"{base}/a/b/small é.txt", b"small")
-    fs.touch(f"{base}/a/empty")
-    assert sorted(fs.ls(f"{base}/a", detail=False)) == [f"{base}/a/b", f"{base}/a/big", f"{base}/a/empty"]
-    assert fs.find(base) == [f"{base}/a/b/small é.txt", f"{base}/a/big", f"{base}/a/empty"]
-    assert fs.info(f"{base}/a/big")["size"] == len(data) and fs.isdir(f"{base}/a") and fs.isdir(base)
-    assert abs(fs.modified(f"{base}/a/big").timestamp() - time.time()) < 300
-    assert fs.cat(f"{base}/a/b/small é.txt") == b"small" and fs.cat(f"{base}/a/empty") == b""
-    with fs.open(f"{base}/a/big", block_size=100_000, cache_type="readahead") as reader:
-        reader.seek(2_500_000)
-        assert reader.read(1000) == data[2_500_000:2_501_000]
-        reader.seek(0)
-        assert reader.read() == data
-    assert fs.cat_file(f"{base}/a/big", start=10, end=20) == data[10:20]
-    assert fs.cat_file(f"{base}/a/big", start=-10) == data[-10:]
-    assert fs.cat_file(f"{base}/a/big", start=len(data) + 5) == b""
-    fs.cp(f"{base}/a", f"{base}/copy", recursive=True)
-    assert fs.cat(f"{base}/copy/big") == data
-    stored = [repo.branch("main").object(path).stat().physical_address for path in ("a/big", "copy/big")]
-    assert stored[0] == stored[1]
-    (tmp_path / "up").mkdir()
-    (tmp_path / "up" / "x").write_bytes(b"x")
-    fs.put(str(tmp_path / "up"), f"{base}/up", recursive=True)
-    fs.get(f"{base}/a", str(tmp_path / "down"), recursive=True)
-    assert (tmp_path / "down" / "big").read_bytes() == data
-    fs.rm(f"{base}/copy", recursive=True)
-    fs.rm(f"{base}/a/empty")
-    assert fs.find(base) == [f"{base}/a/b/small é.txt", f"{base}/a/big", f"{base}/up/x"]
-    assert f"{repo.id}/main" in fs.ls(repo.id, detail=False)
-    assert repo.id in fs.ls("", detail=False)
-
-
-def test_files_that_are_not_there_in_the_way_or_not_to_be_written(fs, package, repo):
-    base = f"{repo.id}/main"
-    for question in (
-        lambda: fs.info(f"{base}/no"),
-        lambda: fs.cat(f"{base}/no"),
-        lambda: fs.ls(f"{base}/no"),
-        lambda: fs.rm(f"{base}/no"),
-        lambda: fs.open(f"{base}/no"),
-        lambda: fs.ls(f"{repo.id}/no-branch"),
-        lambda: fs.cp_file(f"{base}/no", f"{base}/yes"),
-    ):
-        with pytest.raises(FileNotFoundError):
-            question()
-    assert not fs.exists(f"{base}/no") and fs.find(f"{base}/no") == []
-    with fs.open(f"{base}/once", "xb") as out:
-        out.write(b"1")
-    with pytest.raises(FileExistsError), fs.open(f"{base}/once", "xb") as out:
-        out.write(b"2")
-    with pytest.raises(ZeroDivisionError), fs.open(f"{base}/broken", "wb") as out:  # noqa: PT012
-        out.write(b"half")
-        raise ZeroDivisionError
-    assert not fs.exists(f"{base}/broken")
-    with fs.transaction:
-        with fs.open(f"{base}/later", "wb") as out:
-            out.write(b"1")
-        assert not fs.exists(f"{base}/later")
-    assert fs.cat(f"{base}/later") == b"1"
-    repo.branch("main").commit("m")
-    repo.tag("v1").create("main")
-    assert fs.cat(f"{repo.id}/v1/once") == b"1"
-    with pytest.raises(FileNotFoundError, match="branch 'v1' not found"), fs.open(f"{repo.id}/v1/once", "wb") as out:
-        out.write(b"2")
-    stranger = type(fs)(secret_key="wrong", skip_instance_cache=True)
-    with pytest.raises(PermissionError):
-        stranger.cat(f"{base}/once")
-
-
-def test_an_object_that_changes_while_it_is_read_is_never_mixed(fs, repo):
-    path = f"{repo.id}/main/x"
-    fs.pipe(path, b"a" * 1000)
-    with fs.open(path, block_size=100, cache_type="none") as reader:
-        assert reader.read(100) == b"a" * 100
-        fs.pipe(path, b"b" * 1000)
-        with pytest.raises(OSError, match="was written anew"):
-            reader.read(100)
-
-
-def test_without_pandas_comparison_gives_rows(installed, settings, package, tmp_path):
+def test_without_pandas_comparison_gives_rows(installed, package_settings, package, tmp_path):
     trained(package, "exp-1", 0.5, tmp_path / "model")
     script = """
 import sys
@@ -526,7 +393,7 @@ assert rows[0].metrics["accuracy"].value == 0.5 and rows[0].metrics["accuracy"].
 """
     ended = subprocess.run(
         [sys.executable, "-c", script],
-        env={**os.environ, **settings, "PYTHONPATH": str(installed)},
+        env={**os.environ, **package_settings, "PYTHONPATH": str(installed)},
         capture_output=True,
         text=True,
         check=False,
