@@ -26,7 +26,7 @@ from tarn_data.promotions import Promotion, approve, promote, promotion, report_
 from tarn_data.records import PromotionRecord, Reason
 from tarn_data.runs import RecordedRun, Run, RunMetric, list_runs, run
 from tarn_data.settings import Settings, load_settings
-from tarn_data.tables import CandidateRow, ComparedMetric, Comparison, NoChampionYet, compare, compare_rows
+from tarn_data.tables import CandidateRow, ComparedMetric, Comparison, NoChampionYet, NotRanked, compare, compare_rows
 from tarn_data.transport import Server, connect, lakefs_client
 
 __version__ = "0.1.0"
@@ -51,6 +51,7 @@ __all__ = [
     "NotAllowed",
     "NotConfigured",
     "NotFound",
+    "NotRanked",
     "Policy",
     "Promotion",
     "PromotionError",

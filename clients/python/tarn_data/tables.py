@@ -13,12 +13,18 @@ from tarn_data.transport import Server, connect, list_of_refs, repository_name
 
 CHAMPION = "@champion"
 PAGE = 1000
+# Metrics that a warning names.
+NAMED_MAX = 10
 
 Metrics = Union[Mapping[str, str], Iterable[Union[str, Mapping[str, Any]]]]
 
 
 class NoChampionYet(UserWarning):
     """Nothing to compare with: rows have no deltas."""
+
+
+class NotRanked(UserWarning):
+    """No metric says which row is the best: rows have no ranks."""
 
 
 @dataclass(frozen=True)
@@ -152,6 +158,9 @@ def _ask(
         else None
     )
     columns = [m["name"] + (f"@{m['split']}" if m.get("split") else "") for m in page["metrics"]]
+    if metrics is None and columns and rows and all(row.rank is None for row in rows):
+        hint = f"not ranked: give metrics={{{columns[0]!r}: 'max'}} (or 'min'), or a policy"
+        warnings.warn(f"{hint}; the candidates have {_some(columns)}", NotRanked, stacklevel=3)
     return Comparison(rows, against, columns, page["warnings"])
 
 
@@ -170,12 +179,16 @@ def compare(
     installed, else the rows of compare_rows().
 
     `metrics`: {"accuracy": "max", "loss": "min"} or ["accuracy:max", "loss:min"]; the first ranks. Without it the
-    policy's, or all."""
+    policy's; without a policy all, and none ranks (NotRanked)."""
     found = _ask(repo, candidates, baseline, metrics, policy, params, objects, server)
     try:
         return found.frame()
     except ImportError:
         return found
+
+
+def _some(names: list[str]) -> str:
+    return ", ".join(names[:NAMED_MAX]) + (f" and {len(names) - NAMED_MAX} more" if len(names) > NAMED_MAX else "")
 
 
 def _alias_is_there(server: Server, repo: str, alias: str) -> bool:

@@ -7,6 +7,7 @@ import socket
 import subprocess
 import sys
 import threading
+import warnings
 
 import pytest
 from servers import accepts, free_port
@@ -72,6 +73,19 @@ def test_a_curve_is_read_back_point_by_point(package, repo, rest):
     assert facts["warnings"] == []
     series = rest("GET", f"/repositories/{repo.id}/commits/exp-1/series", params={"metric": "loss"}).json()
     assert [(point["step"], point["value"]) for point in series["results"]] == [(0, 0.9), (5, "NaN"), (10, 0.3)]
+
+
+def test_a_comparison_without_a_metric_says_how_to_rank(package, tmp_path):
+    trained(package, "exp-1", 0.7, tmp_path / "model")
+    with pytest.warns(package.NotRanked, match=r"metrics=\{'accuracy': 'max'\}") as told:
+        table = package.compare(None, "exp-1", baseline="main")
+    assert told[0].filename == __file__ and table["rank"][0] is None
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        package.compare(None, "exp-1", baseline="main", metrics={"accuracy": "max"})
+        package.compare(None, "exp-1", baseline="main", metrics=["accuracy"])
+        package.apply_policy(None, POLICY)
+        assert package.compare_rows(None, "exp-1", baseline="main", policy="dogs-champion")[0].rank == 1
 
 
 def test_an_exception_records_nothing_unless_told(package, repo):
@@ -294,7 +308,7 @@ def test_the_best_candidate_is_promoted_and_taken_back(package, repo, tmp_path):
     )
     rows = package.compare_rows(None, "exp-1", baseline="exp-2", metrics=["accuracy:max"])
     assert rows[0].metrics["accuracy"].delta == pytest.approx(-0.2) and rows.baseline.commit == commits[2]
-    assert package.compare_rows(None, "exp-1").baseline.commit == second.commit
+    assert package.compare_rows(None, "exp-1", metrics=["accuracy"]).baseline.commit == second.commit
     with pytest.raises(package.DestinationMoved):
         package.promote(None, "exp-2", "main", expect={"alias": first.commit}, timeout=60)
 
