@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import getpass
 import hashlib
+import itertools
 import json
 import math
 import os
+import re
 import subprocess
 import uuid
 import warnings
@@ -19,7 +21,7 @@ from typing import Any, BinaryIO, Union
 
 from tarn_data.errors import Conflict, NotFound, TarnError, UncommittedChanges
 from tarn_data.numbers import JsonNumber, from_json, metric_number, to_json
-from tarn_data.transport import Server, connect, repository_name
+from tarn_data.transport import PAGE, Server, connect, repository_name
 
 # The server's bounds: met while logging, not when hours of training are to be recorded.
 RUN_METRICS_MAX = 1000
@@ -34,6 +36,10 @@ READ_BYTES = 1 << 20
 GIT_SECONDS = 5
 
 ParamValue = Union[str, int, float, bool]
+
+# JSON's numbers: not "007", "1_000" or "1e5.0".
+_WHOLE_NUMBER = re.compile(r"-?(0|[1-9][0-9]{0,999})")
+_NUMBER = re.compile(r"-?(0|[1-9][0-9]{0,999})(\.[0-9]+)?([eE][+-]?[0-9]+)?|NaN|-?Infinity")
 
 
 @dataclass(frozen=True)
@@ -81,6 +87,37 @@ class RecordedRun:
             commit_metrics=of_commit,
             commit_params=dict(answer.get("commit_params", {})),
         )
+
+    @property
+    def param_values(self) -> dict[str, ParamValue]:
+        """`params` as numbers and bools where their texts are those of one: the server keeps texts."""
+        return {name: read_param(text) for name, text in self.params.items()}
+
+
+class RunList(list[RecordedRun]):
+    """Runs in the order asked for."""
+
+    def frame(self) -> Any:
+        """A pandas.DataFrame: one row per run, columns metrics.NAME (metrics.NAME@SPLIT) and params.NAME. What only the run's commit
+        says counts too."""
+        import pandas
+
+        table: list[dict[str, Any]] = []
+        for run in self:
+            line: dict[str, Any] = {
+                "run": run.id,
+                "experiment": run.experiment,
+                "branch": run.branch,
+                "commit": run.commit,
+                "created": pandas.Timestamp(run.created),
+                "owner": run.owner,
+            }
+            for metric in [*run.commit_metrics, *run.metrics]:
+                line[f"metrics.{metric.name}" + (f"@{metric.split}" if metric.split else "")] = metric.value
+            for name, text in {**run.commit_params, **run.params}.items():
+                line[f"params.{name}"] = read_param(text)
+            table.append(line)
+        return pandas.DataFrame(table)
 
 
 class Run:
@@ -385,11 +422,11 @@ def list_runs(
     where: Iterable[str] = (),
     order: str | None = None,
     git_sha: str | None = None,
-    limit: int = 100,
+    limit: int | None = None,
     server: Server | None = None,
-) -> list[RecordedRun]:
-    """Recorded runs, the newest first; `where` is "metrics.accuracy>0.9" or several, `order` "-metrics.accuracy". Both
-    know what the runs' commits measure in metadata and files."""
+) -> RunList:
+    """All recorded runs that match, or the first `limit`, the newest first; `where` is "metrics.accuracy>0.9" or several, `order`
+    "-metrics.accuracy". Both know what the runs' commits measure in metadata and files. `.frame()` makes a DataFrame."""
     server = server or connect()
     query = {
         "experiment": experiment,
@@ -397,14 +434,10 @@ def list_runs(
         "order": order,
         "git_sha": git_sha,
         "where": [where] if isinstance(where, str) else list(where),
-        "amount": min(limit, RUN_METRICS_MAX),
+        "amount": min(limit or PAGE, PAGE),
     }
-    found: list[RecordedRun] = []
-    for item in server.each("repositories", repository_name(server, repo), "runs", query=query):
-        if len(found) >= limit:
-            break
-        found.append(RecordedRun.of(item))
-    return found
+    items = server.each("repositories", repository_name(server, repo), "runs", query=query)
+    return RunList(RecordedRun.of(item) for item in itertools.islice(items, limit))
 
 
 def _sha256(content: BinaryIO) -> str:
@@ -437,6 +470,15 @@ def _param_value(value: Any) -> ParamValue:
     if isinstance(value, (date, datetime)):
         return value.isoformat()
     return str(value)
+
+
+def read_param(text: str) -> ParamValue:
+    """The inverse of _param_value for bools and numbers."""
+    if text in ("true", "false"):
+        return text == "true"
+    if _WHOLE_NUMBER.fullmatch(text):
+        return int(text)
+    return from_json(text) if _NUMBER.fullmatch(text) else text
 
 
 def _source() -> dict[str, str]:

@@ -75,6 +75,27 @@ def test_a_curve_is_read_back_point_by_point(package, repo, rest):
     assert [(point["step"], point["value"]) for point in series["results"]] == [(0, 0.9), (5, "NaN"), (10, 0.3)]
 
 
+def test_all_runs_are_listed_and_params_keep_their_types(package, repo, rest, monkeypatch):
+    head = repo.branch("main").head.id
+    for number in range(130):
+        params = {"epochs": number, "rate": 0.5, "shuffle": number % 2 == 0, "name": f"n{number}", "version": "007"}
+        body = {"commit": head, "params": params, "metrics": [{"name": "loss", "value": number}]}
+        assert rest("POST", f"/repositories/{repo.id}/experiments/dogs/runs", json=body).status_code == 201
+    monkeypatch.setattr("tarn_data.runs.PAGE", 50)
+    listed = package.list_runs(None, "dogs")
+    assert [run.param_values["epochs"] for run in listed] == list(range(129, -1, -1))
+    first = {"epochs": 129, "rate": 0.5, "shuffle": False, "name": "n129", "version": "007"}
+    assert listed[0].param_values == first
+    assert {name: type(value) for name, value in listed[0].param_values.items()} == {n: type(v) for n, v in first.items()}
+    assert len(package.list_runs(None, "dogs", limit=70)) == 70 and package.list_runs(None, "dogs", limit=0) == []
+    frame = package.list_runs(None, "dogs", order="metrics.loss", limit=60).frame()
+    assert list(frame["metrics.loss"]) == list(frame["params.epochs"]) == list(range(60))
+    kinds = [frame[f"params.{name}"].dtype.kind for name in ("epochs", "rate", "shuffle")]
+    assert kinds == ["i", "f", "b"] and frame["params.version"][0] == "007" and frame["created"].dtype.kind == "M"
+    assert list(frame["commit"].unique()) == [head]
+    assert len(package.list_runs(None, "cats").frame()) == 0
+
+
 def test_a_comparison_without_a_metric_says_how_to_rank(package, tmp_path):
     trained(package, "exp-1", 0.7, tmp_path / "model")
     with pytest.warns(package.NotRanked, match=r"metrics=\{'accuracy': 'max'\}") as told:
