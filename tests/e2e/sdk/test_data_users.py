@@ -5,6 +5,7 @@ import concurrent.futures
 import random
 
 import clients
+import deltalake
 import lakefs
 import lakefs_spec
 import pandas
@@ -256,3 +257,26 @@ def test_listings_of_many_workers_at_once(s3, lake):
         s3.delete_object(Bucket=bucket, Key=f"main/elsewhere/{n}")
     whole = listed(s3, bucket, Prefix="main/")
     assert whole == (keys, [])
+
+
+def test_delta_tables_at_lakefs_addresses_are_merged_by_transactions(tarn, repo):
+    """delta-rs makes a branch for each transaction, writes there over S3, commits and merges over REST."""
+    options = {
+        "endpoint": tarn.url,
+        "access_key_id": tarn.access_key,
+        "secret_access_key": tarn.secret_key,
+        "allow_http": "true",
+        "region": "us-east-1",
+    }
+    address = f"lakefs://{repo.id}/main/delta"
+    for start in (0, 10):
+        deltalake.write_deltalake(
+            address, pyarrow.table({"id": range(start, start + 10)}), mode="append", storage_options=options
+        )
+    table = deltalake.DeltaTable(address, storage_options=options)
+    assert (table.version(), table.to_pyarrow_table().num_rows) == (1, 20)
+    table.delete("id < 5")
+    assert deltalake.DeltaTable(address, storage_options=options).to_pyarrow_table().num_rows == 15
+    assert [branch.id for branch in repo.branches()] == ["main"]
+    assert list(repo.branch("main").uncommitted()) == []
+    assert len([commit for commit in repo.ref("main").log() if "delta" in commit.message]) == 3
