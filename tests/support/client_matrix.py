@@ -3,9 +3,9 @@ docs/s3-compatibility.md. The checks themselves are in tests/e2e/clients/checks.
 
 A client's file assigns literals: NAME (with its version), ENVIRONMENT ("tests" for the interpreter of the tests, else X of
 files X.KIND beside it (KINDS_OF_FILES), "system" for programs of the machine), and if need be KIND
-(what it stores: "objects" or "tables"), NOT_OFFERED {check: reason}, TLS (the checks that it does through nginx too),
-HEAVY, NEEDS (a file without which it cannot run), QUIET (why its errors hide the server's message), SCRIPT (for node: a
-file that speaks the protocol of client_child.py)."""
+(what it stores: "objects" or "tables"; "tools" have no checks but their own also_*, and are in docs/ecosystem.md),
+NOT_OFFERED {check: reason}, TLS (the checks that it does through nginx too), HEAVY, NEEDS (a file without which it cannot run),
+QUIET (why its errors hide the server's message), SCRIPT (for node: a file that speaks the protocol of client_child.py)."""
 
 import ast
 import base64

@@ -1,14 +1,20 @@
 #!/usr/bin/env python3
-"""Checks that tests which tables of the documents name exist, and that each key of a policy has a row of what decides."""
+"""Checks that tests which tables of the documents name exist, that each key of a policy has a row of what decides, and that the table
+of tools names their versions and tests."""
 
 import re
 import subprocess
 import sys
 from pathlib import Path
 
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "support"))
+
+import client_matrix
+
 ROOT = Path(__file__).resolve().parents[2]
 DECIDES = "docs/design/048-what-decides.md"
 KEYS = "core/promotion/policy_keys.cc"
+TOOLS = "docs/ecosystem.md"
 DEFINED = re.compile(r"^(?:TEST|TEST_F|TEST_P)\(\s*(\w+),\s*(\w+)\)", re.MULTILINE)
 NAMED = re.compile(r"`([A-Z]\w+)\.(\*|[A-Z]\w+)`")
 TOP_KEY = re.compile(r'^\s+\{"(\w+)",', re.MULTILINE)
@@ -68,9 +74,31 @@ def undecided():
         yield f"{DECIDES}: {key} is no key of a policy"
 
 
+def tools():
+    """Each row of the table has a test, in which each version is pinned; each tool that has a test has a row."""
+    rows = rows_below("| tool | way |", (ROOT / TOOLS).read_text())
+    known = {str(client.file.relative_to(ROOT)): client for client in client_matrix.clients()}
+    pinned = set((ROOT / "tests/requirements.txt").read_text().splitlines())
+    for row in rows:
+        test = row[-1].strip("`")
+        if not (ROOT / test).is_file():
+            yield f"{TOOLS}: {row[0]}: there is no test {test}"
+        elif test in known:
+            if row[0] != known[test].name:
+                yield f"{TOOLS}: {row[0]}: {test} runs {known[test].name}"
+        else:
+            for name in row[0].split(", "):
+                if name.replace(" ", "==") not in pinned:
+                    yield f"{TOOLS}: {name}: tests/requirements.txt has another version"
+    named = {row[-1].strip("`") for row in rows}
+    for test, client in known.items():
+        if client.kind == "tools" and test not in named:
+            yield f"{TOOLS}: says nothing of {client.name}"
+
+
 def main():
     tests = defined_tests()
-    broken = [*missing_tests(tests), *undecided()]
+    broken = [*missing_tests(tests), *undecided(), *tools()]
     for line in broken:
         print(line)
     if not broken:

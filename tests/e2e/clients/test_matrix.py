@@ -8,6 +8,12 @@ import table_checks
 KINDS = {"objects": checks, "tables": table_checks}
 
 
+def checks_of(client, way):
+    """Checks of its kind, and its own; "tools" have only theirs."""
+    kind = KINDS.get(client.kind)
+    return [*(kind.of(client, way) if kind else []), *(client.also if way == "http" else [])]
+
+
 def pytest_generate_tests(metafunc):
     if "started" in metafunc.fixturenames:
         metafunc.parametrize(
@@ -16,7 +22,7 @@ def pytest_generate_tests(metafunc):
                 pytest.param((client, way), check, id=f"{client.id}-{way}-{check}")
                 for client in client_matrix.chosen(metafunc.config.getoption("--clients"))
                 for way in client.ways()
-                for check in [*KINDS[client.kind].of(client, way), *(client.also if way == "http" else [])]
+                for check in checks_of(client, way)
             ],
             indirect=["started"],
         )
@@ -54,7 +60,9 @@ def test_the_table_says_that_each_client_does_what_it_offers():
 
 @pytest.mark.parametrize("client", client_matrix.clients(), ids=lambda client: client.id)
 def test_a_declaration_names_what_there_is(client):
-    assert set(client.not_offered) <= set(KINDS[client.kind].COLUMNS)
+    assert client.kind in (*KINDS, "tools")
+    assert client.kind != "tools" or client.also
+    assert set(client.not_offered) <= set(KINDS[client.kind].COLUMNS if client.kind in KINDS else ())
     requirements = client_matrix.requirements(client.environment)
     if requirements:
         pinned = "".join(file.read_text() for file in requirements)

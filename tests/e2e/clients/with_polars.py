@@ -1,7 +1,9 @@
 """polars (the object_store library): suffix ranges for the footer of parquet, CRC64NVME of what it writes."""
 
+import fsspec
 import polars
 from table_rows import columns, refusal
+from tool_options import tarn_options
 
 NAME = "polars 2.1.0"
 ENVIRONMENT = "analytics"
@@ -50,3 +52,12 @@ def read_ids(box, place, first, end):
 
 def refused(box, place, count):
     return refusal(lambda: write_table(box, place, count))
+
+
+def also_reads_and_writes_opened_tarn_paths(box):
+    fs = fsspec.filesystem("tarn", **tarn_options(box))
+    place = f"{box.repo}/dev/opened.parquet"
+    with fs.open(place, "wb") as file:
+        rows(100).write_parquet(file)
+    with fs.open(place) as file:
+        assert polars.read_parquet(file).equals(rows(100))
