@@ -5,10 +5,14 @@ What is not ours stands still: steps without a `tarn` command (comments on other
 """
 
 import copy
+import http.server
+import json
 import os
 import re
 import subprocess
 import sys
+import threading
+import urllib.parse
 
 import pytest
 import servers
@@ -267,6 +271,158 @@ def test_jenkins(cli, s3, repo, checkout):
     checkout(compare, shell="sh", status=10, **build(2, "0.65"))
     checkout(promote, shell="sh", status=10, **build(2, "0.65"))
     check_champion(cli, s3, repo, 70, promotions=1)
+
+
+class Comments:
+    """The comments of a pull request as GitHub and GitLab keep them: `kept` is {id: body}, `asked` what was requested."""
+
+    def __init__(self):
+        self.kept, self.asked, self.refuses = {}, [], False
+        comments = self
+
+        class Handler(http.server.BaseHTTPRequestHandler):
+            def do_GET(self):
+                comments.answer(self)
+
+            do_POST = do_PATCH = do_PUT = do_GET
+
+            def log_message(self, *_):
+                pass
+
+        self.server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self.url = f"http://127.0.0.1:{self.server.server_address[1]}"
+        threading.Thread(target=self.server.serve_forever, daemon=True).start()
+
+    def answer(self, request):
+        path, _, query = request.path.partition("?")
+        token = request.headers.get("Authorization") or request.headers.get("PRIVATE-TOKEN")
+        self.asked.append((request.command, path, token))
+        content = request.rfile.read(int(request.headers.get("Content-Length") or 0))
+        found = []
+        if request.command == "GET":
+            page = int(urllib.parse.parse_qs(query)["page"][0])
+            found = [{"id": key, "body": body} for key, body in self.kept.items()][100 * (page - 1) : 100 * page]
+        elif not self.refuses:
+            key = len(self.kept) + 1 if request.command == "POST" else int(path.rpartition("/")[2])
+            self.kept[key] = json.loads(content)["body"]
+        body = json.dumps(found).encode()
+        request.send_response(403 if self.refuses else 200)
+        request.send_header("Content-Length", str(len(body)))
+        request.end_headers()
+        request.wfile.write(body)
+
+
+@pytest.fixture
+def comments():
+    kept = Comments()
+    yield kept
+    kept.server.shutdown()
+    kept.server.server_close()
+
+
+def measured(checkout, number, accuracy):
+    """A candidate as the recipes train it."""
+    checkout(
+        f'tarn branch create pr-{number} --source main && printf "%s" $ACCURACY >m && '
+        f"tarn fs upload m tarn://$TARN_REPO/pr-{number}/artifacts/m && "
+        f"commit=$(tarn commit pr-{number} -m train -o name) && "
+        f'tarn exp log --ref "$commit" --of-branch pr-{number} --experiment ci --metric accuracy=$ACCURACY',
+        ACCURACY=accuracy,
+    )
+
+
+def test_the_action_comments_on_the_pull_request(cli, repo, checkout, comments, tmp_path):
+    action = yaml.safe_load((DOCS / "action" / "action.yml").read_text())
+    [step] = action["runs"]["steps"]
+    assert not EXPRESSION.search(step["run"])
+
+    def run(number, status=0, **inputs):
+        known = {
+            "github.event.pull_request.number": str(number),
+            "github.run_id": str(number),
+            "github.job": "gate",
+            "github.token": "of-the-job",
+        }
+        given = {
+            "endpoint": checkout.environment["TARN_ENDPOINT"],
+            "repository": repo.id,
+            "access-key": checkout.environment["TARN_ACCESS_KEY"],
+            "secret-key": checkout.environment["TARN_SECRET_KEY"],
+            **inputs,
+        }
+        for name, declared in action["inputs"].items():
+            assert "default" in declared or name in given
+            known[f"inputs.{name}"] = given.get(name, EXPRESSION.sub(lambda m: known[m[1]], str(declared.get("default", ""))))
+        variables = {name: EXPRESSION.sub(lambda m: known[m[1]], value) for name, value in step["env"].items()}
+        output = tmp_path / "output"
+        output.write_text("")
+        checkout(
+            step["run"],
+            status=status,
+            **variables,
+            GITHUB_ACTION_PATH=str(DOCS / "action"),
+            GITHUB_API_URL=comments.url,
+            GITHUB_REPOSITORY="o/r",
+            GITHUB_OUTPUT=str(output),
+            GITHUB_STEP_SUMMARY=str(tmp_path / "summary"),
+        )
+        lines = output.read_text().splitlines()
+        named = {lines[at].split("<<")[0]: lines[at + 1] for at in range(0, len(lines), 3)}
+        return {name: named.get(EXPRESSION.match(of["value"])[1].rpartition(".")[2]) for name, of in action["outputs"].items()}
+
+    measured(checkout, 1, "0.70")
+    comments.kept = {number: f"comment {number}" for number in range(1, 121)}
+    said = run(1)
+    assert (said["verdict"], said["winner"]) == ("passed", "pr-1")
+    assert len(comments.kept) == 121 and "`pr-1`: passed" in comments.kept[121] and "| rank |" in comments.kept[121]
+    issues = "/repos/o/r/issues"
+    assert comments.asked == [("GET", f"{issues}/1/comments", "Bearer of-the-job")] * 2 + [
+        ("POST", f"{issues}/1/comments", "Bearer of-the-job")
+    ]
+    promoted = run(1, mode="promote")
+    assert promoted["promotion-id"] and promoted["commit"] == repo.branch("main").head.id
+    assert len(comments.kept) == 121 and "`pr-1`: promoted" in comments.kept[121]
+    assert comments.asked[-1] == ("PATCH", f"{issues}/comments/121", "Bearer of-the-job")
+    # The comment of another candidate is another one, and one that cannot be written changes no verdict.
+    measured(checkout, 2, "0.65")
+    run(2, status=10)
+    assert "`pr-2`: refused" in comments.kept[122] and "vs_champion" in comments.kept[122] and "baseline" in comments.kept[122]
+    comments.refuses = True
+    run(2, status=10, mode="promote")
+    comments.refuses = False
+    assert "`pr-2`: refused" in comments.kept[122]
+    run(2, status=2, mode="other")
+    asked = len(comments.asked)
+    run(2, status=10, **{"pull-request": ""})
+    assert len(comments.asked) == asked
+
+
+def test_the_template_of_gitlab_writes_notes(cli, repo, checkout, comments):
+    jobs = yaml.safe_load((DOCS / "gitlab-template.yml").read_text())
+    (checkout.directory / "ci").mkdir()
+    (checkout.directory / "ci" / "gate.sh").write_text((DOCS / "action" / "gate.sh").read_text())
+
+    def run(job, number, status=0):
+        known = {"CI_MERGE_REQUEST_IID": str(number), "CI_PIPELINE_ID": f"{number}00"}
+        own = {name: re.sub(r"\$(\w+)", lambda m: known[m[1]], value) for name, value in jobs[job]["variables"].items()}
+        api = {"CI_API_V4_URL": comments.url, "CI_PROJECT_ID": "7", "COMMENT_TOKEN": "of-the-project"}
+        checkout("\n".join(jobs[job]["script"]), shell="sh", status=status, **known, **own, **api)
+
+    measured(checkout, 1, "0.70")
+    run(".tarn-gate", 1)
+    run(".tarn-promote", 1)
+    run(".tarn-promote", 1)
+    notes = "/projects/7/merge_requests/1/notes"
+    assert [(method, path) for method, path, _ in comments.asked] == [
+        ("GET", notes),
+        ("POST", notes),
+        ("GET", notes),
+        ("PUT", f"{notes}/1"),
+        ("GET", notes),
+        ("PUT", f"{notes}/1"),
+    ]
+    assert {token for _, _, token in comments.asked} == {"of-the-project"}
+    assert "`pr-1`: promoted" in comments.kept[1] and len(cli.json("promote", "ls")["items"]) == 1
 
 
 # Commands of another user just before the recipe's own commit, the exit status of that one, and a word of its message.
