@@ -1,4 +1,4 @@
-import { useSyncExternalStore } from 'react';
+import { memo, useSyncExternalStore } from 'react';
 import { advice } from '@/api/errors';
 import { Button, IconButton } from '@/ui/button';
 import { bytes, counted } from '@/ui/format';
@@ -14,22 +14,14 @@ const states: Record<UploadState, string> = {
   failed: 'failed',
   cancelled: 'cancelled',
 };
-const listedMax = 100;
 
 /** Uploads: failed files first, then those in progress. */
 export function UploadPanel({ queue }: { queue: UploadQueue }) {
-  const uploads = useSyncExternalStore(queue.subscribe, queue.get);
-  if (uploads.length === 0) return null;
-  const of = (state: UploadState) => uploads.filter((upload) => upload.state === state);
-  const running = of('waiting').length + of('sending').length;
-  const failed = of('failed').length;
-  const total = uploads.reduce((sum, upload) => sum + upload.file.size, 0);
-  const sent = uploads.reduce(
-    (sum, upload) => sum + (upload.state === 'done' ? upload.file.size : upload.sentBytes),
-    0,
-  );
-  const order: UploadState[] = ['failed', 'sending', 'waiting', 'cancelled', 'done'];
-  const listed = order.flatMap(of).slice(0, listedMax);
+  const { counts, totalBytes, sentBytes, listed } = useSyncExternalStore(queue.subscribe, queue.get);
+  const running = counts.waiting + counts.sending;
+  const { failed } = counts;
+  const unlisted = running + failed + counts.cancelled + counts.done - listed.length;
+  if (listed.length === 0) return null;
   return (
     <section className={styles.panel} aria-label="Uploads">
       <header className={styles.head}>
@@ -38,7 +30,7 @@ export function UploadPanel({ queue }: { queue: UploadQueue }) {
             ? `Uploading ${counted(running, 'file')}`
             : failed > 0
               ? `${counted(failed, 'file')} failed`
-              : `${counted(of('done').length, 'file')} uploaded`}
+              : `${counted(counts.done, 'file')} uploaded`}
         </strong>
         <span className="grow" />
         {failed > 0 && <Button onPress={() => queue.retryFailed()}>Retry failed</Button>}
@@ -48,20 +40,20 @@ export function UploadPanel({ queue }: { queue: UploadQueue }) {
           <IconButton icon="close" label="Close uploads" onPress={() => queue.clear()} />
         )}
       </header>
-      <Progress label="All uploads" value={total === 0 ? 1 : sent / total}>
-        {bytes(sent)} of {bytes(total)} to {queue.branch}
+      <Progress label="All uploads" value={totalBytes === 0 ? 1 : sentBytes / totalBytes}>
+        {bytes(sentBytes)} of {bytes(totalBytes)} to {queue.branch}
       </Progress>
       <ul className={styles.list}>
         {listed.map((upload) => (
           <UploadLine key={upload.id} upload={upload} queue={queue} />
         ))}
-        {uploads.length > listedMax && <li className="muted">{counted(uploads.length - listedMax, 'file')} more</li>}
+        {unlisted > 0 && <li className="muted">{counted(unlisted, 'file')} more</li>}
       </ul>
     </section>
   );
 }
 
-function UploadLine({ upload, queue }: { upload: Upload; queue: UploadQueue }) {
+const UploadLine = memo(function UploadLine({ upload, queue }: { upload: Upload; queue: UploadQueue }) {
   return (
     <li className={styles.line}>
       <span className={styles.name}>
@@ -74,19 +66,19 @@ function UploadLine({ upload, queue }: { upload: Upload; queue: UploadQueue }) {
           : states[upload.state]}
       </span>
       {upload.state === 'failed' || upload.state === 'cancelled' ? (
-        <Button kind="quiet" onPress={() => queue.retry(upload.id)}>
+        <Button kind="quiet" onPress={() => queue.retry(upload)}>
           Retry
         </Button>
       ) : upload.state === 'done' ? (
         <span />
       ) : (
-        <IconButton icon="close" label={`Cancel ${upload.path}`} onPress={() => queue.cancel(upload.id)} />
+        <IconButton icon="close" label={`Cancel ${upload.path}`} onPress={() => queue.cancel(upload)} />
       )}
-      {upload.error && (
+      {upload.state === 'failed' && upload.error && (
         <p role="alert" className={styles.error}>
           {upload.error.message.replace(/([^.!?])$/, '$1.')} {advice(upload.error)}
         </p>
       )}
     </li>
   );
-}
+});

@@ -1,5 +1,5 @@
-import { describe, expect, it } from 'vitest';
-import { partSizes } from './upload_queue';
+import { afterEach, describe, expect, it, vi } from 'vitest';
+import { listedMax, partSizes, UploadQueue } from './upload_queue';
 
 describe('parts of a file', () => {
   it('cover it, of equal size but for the last', () => {
@@ -10,5 +10,85 @@ describe('parts of a file', () => {
       expect(sizes.slice(0, -1).every((size) => size === sizes[0])).toBe(true);
       expect(sizes[0]!).toBeGreaterThanOrEqual(Math.min(bytes, 16 << 20));
     }
+  });
+});
+
+/** Answers each request with the status that `statusOf` has for its address. */
+function answerWith(statusOf: (url: string) => number) {
+  vi.stubGlobal(
+    'XMLHttpRequest',
+    class {
+      upload: { onprogress?: (event: { loaded: number }) => void } = {};
+      onloadend: () => void = () => {};
+      status = 0;
+      responseText = '{"message": "refused"}';
+      private url = '';
+      open(_: string, url: string) {
+        this.url = url;
+      }
+      setRequestHeader() {}
+      abort() {}
+      getResponseHeader() {
+        return null;
+      }
+      send(body: Blob) {
+        this.status = statusOf(this.url);
+        queueMicrotask(() => {
+          this.upload.onprogress?.({ loaded: body.size });
+          this.onloadend();
+        });
+      }
+    },
+  );
+}
+
+const files = (count: number) =>
+  Array.from({ length: count }, (_, at) => ({ path: `${at}.txt`, file: new File(['x'], `${at}.txt`) }));
+
+describe('a queue of uploads', () => {
+  afterEach(() => {
+    vi.unstubAllGlobals();
+    vi.useRealTimers();
+  });
+
+  it('shows ten thousand files by few snapshots of few files', async () => {
+    vi.useFakeTimers();
+    answerWith(() => 201);
+    const queue = new UploadQueue('r', 'main');
+    let snapshots = 0;
+    queue.subscribe(() => ++snapshots);
+    queue.add(files(10_000));
+    await vi.advanceTimersByTimeAsync(10_000);
+    expect(queue.get().counts).toEqual({ waiting: 0, sending: 0, done: 10_000, failed: 0, cancelled: 0 });
+    expect([queue.get().totalBytes, queue.get().sentBytes]).toEqual([10_000, 10_000]);
+    expect(queue.get().listed).toHaveLength(listedMax);
+    expect(snapshots).toBeLessThanOrEqual(100);
+  });
+
+  it('names failed files first, and forgets those that have ended', async () => {
+    vi.useFakeTimers();
+    answerWith((url) => (url.endsWith('=7.txt') ? 403 : 201));
+    const queue = new UploadQueue('r', 'main');
+    queue.add(files(300));
+    await vi.advanceTimersByTimeAsync(1000);
+    expect(queue.get().counts).toMatchObject({ done: 299, failed: 1 });
+    expect(queue.get().listed[0]).toMatchObject({ path: '7.txt', state: 'failed' });
+    answerWith(() => 201);
+    queue.retryFailed();
+    await vi.advanceTimersByTimeAsync(1000);
+    expect(queue.get().counts).toMatchObject({ done: 300, failed: 0 });
+    queue.clear();
+    await vi.advanceTimersByTimeAsync(1000);
+    expect(queue.get()).toMatchObject({ totalBytes: 0, sentBytes: 0, listed: [] });
+  });
+
+  it('cancels what waits', async () => {
+    vi.useFakeTimers();
+    answerWith(() => 201);
+    const queue = new UploadQueue('r', 'main');
+    queue.add(files(10));
+    queue.cancelAll();
+    await vi.advanceTimersByTimeAsync(1000);
+    expect(queue.get().counts).toMatchObject({ waiting: 0, sending: 0, cancelled: 10 });
   });
 });

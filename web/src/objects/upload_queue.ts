@@ -4,6 +4,10 @@ import { ApiError, asError } from '@/api/errors';
 import { sessionEnd, until } from '@/api/session_end';
 
 const filesAtOnce = 4;
+/** Between two snapshots: small files end faster than the page can show each of them. */
+const snapshotMs = 100;
+/** Files that a snapshot names. */
+export const listedMax = 100;
 const partsAtOnce = 3;
 const attemptsMax = 4;
 const firstPauseMs = 500;
@@ -23,6 +27,18 @@ export interface Upload {
   sentBytes: number;
   error?: Error;
 }
+
+/** The state of a queue for the page. */
+export interface UploadSnapshot {
+  /** Files in each state. */
+  counts: Readonly<Record<UploadState, number>>;
+  totalBytes: number;
+  sentBytes: number;
+  /** At most listedMax files: failed ones first, then those that are sent, wait, were cancelled, and are done. */
+  listed: readonly Upload[];
+}
+
+const listedFirst: readonly UploadState[] = ['failed', 'sending', 'waiting', 'cancelled', 'done'];
 
 /** The sizes of the parts of a file: equal but for the last, at most 10,000. */
 export function partSizes(bytes: number): number[] {
@@ -75,10 +91,23 @@ function send(
   });
 }
 
-/** Uploads to one branch: a few at once, each tried again after transient failures, large ones in parts. */
+/**
+ * Uploads to one branch: a few at once, each tried again after transient failures, large ones in parts. A change of one file costs the
+ * same however many there are.
+ */
 export class UploadQueue {
-  private uploads: Upload[] = [];
-  private snapshot: readonly Upload[] = [];
+  /** By id, a map for each state. An upload is never changed but replaced. */
+  private readonly byState: Record<UploadState, Map<number, Upload>> = {
+    waiting: new Map(),
+    sending: new Map(),
+    done: new Map(),
+    failed: new Map(),
+    cancelled: new Map(),
+  };
+  private totalBytes = 0;
+  private sentBytes = 0;
+  private snapshot = this.takeSnapshot();
+  private timer: ReturnType<typeof setTimeout> | undefined;
   private readonly aborts = new Map<number, AbortController>();
   private readonly listeners = new Set<() => void>();
   private nextId = 1;
@@ -98,59 +127,100 @@ export class UploadQueue {
   readonly get = () => this.snapshot;
 
   add(files: readonly { path: string; file: File }[]) {
-    for (const { path, file } of files)
-      this.uploads.push({ id: this.nextId++, path, file, state: 'waiting', sentBytes: 0 });
+    for (const { path, file } of files) {
+      const id = this.nextId++;
+      this.byState.waiting.set(id, { id, path, file, state: 'waiting', sentBytes: 0 });
+      this.totalBytes += file.size;
+    }
     this.changed();
     this.pump();
   }
 
-  retry(id: number) {
-    this.update(id, { state: 'waiting', sentBytes: 0 });
+  retry(upload: Upload) {
+    this.update(upload, { state: 'waiting', sentBytes: 0 });
     this.pump();
   }
 
   retryFailed() {
-    for (const upload of this.uploads)
-      if (upload.state === 'failed') this.update(upload.id, { state: 'waiting', sentBytes: 0 });
+    for (const upload of [...this.byState.failed.values()]) this.update(upload, { state: 'waiting', sentBytes: 0 });
     this.pump();
   }
 
-  cancel(id: number) {
-    this.aborts.get(id)?.abort();
-    const upload = this.uploads.find((item) => item.id === id);
-    if (upload?.state === 'waiting') this.update(id, { state: 'cancelled' });
+  cancel(upload: Upload) {
+    this.aborts.get(upload.id)?.abort();
+    if (this.byState.waiting.has(upload.id)) this.update(upload, { state: 'cancelled' });
   }
 
   cancelAll() {
-    for (const upload of this.uploads) this.cancel(upload.id);
+    for (const upload of [...this.byState.waiting.values(), ...this.byState.sending.values()]) this.cancel(upload);
   }
 
   /** Forgets those that have ended. */
   clear() {
-    this.uploads = this.uploads.filter((upload) => upload.state === 'waiting' || upload.state === 'sending');
+    for (const state of ['done', 'failed', 'cancelled'] as const) {
+      for (const upload of this.byState[state].values()) {
+        this.totalBytes -= upload.file.size;
+        this.sentBytes -= upload.sentBytes;
+      }
+      this.byState[state].clear();
+    }
     this.changed();
   }
 
-  private changed() {
-    this.snapshot = [...this.uploads];
-    for (const listener of this.listeners) listener();
+  private takeSnapshot(): UploadSnapshot {
+    const listed: Upload[] = [];
+    for (const state of listedFirst)
+      for (const upload of this.byState[state].values()) {
+        if (listed.length === listedMax) break;
+        listed.push(upload);
+      }
+    const { waiting, sending, done, failed, cancelled } = this.byState;
+    return {
+      counts: {
+        waiting: waiting.size,
+        sending: sending.size,
+        done: done.size,
+        failed: failed.size,
+        cancelled: cancelled.size,
+      },
+      totalBytes: this.totalBytes,
+      sentBytes: this.sentBytes,
+      listed,
+    };
   }
 
-  private update(id: number, change: Partial<Upload>) {
-    this.uploads = this.uploads.map((upload) => (upload.id === id ? { ...upload, ...change } : upload));
+  private changed() {
+    this.timer ??= setTimeout(() => {
+      this.timer = undefined;
+      this.snapshot = this.takeSnapshot();
+      for (const listener of this.listeners) listener();
+    }, snapshotMs);
+  }
+
+  /** Of `given`, an earlier value of the same upload, the id counts alone. */
+  private update(given: Upload, change: Partial<Upload>) {
+    for (const uploads of Object.values(this.byState)) {
+      const before = uploads.get(given.id);
+      if (before === undefined) continue;
+      const after = { ...before, ...change };
+      if (after.state !== before.state) uploads.delete(given.id);
+      this.byState[after.state].set(given.id, after);
+      this.sentBytes += after.sentBytes - before.sentBytes;
+      break;
+    }
     this.changed();
   }
 
   private pump() {
     while (this.active < filesAtOnce) {
-      const next = this.uploads.find((upload) => upload.state === 'waiting');
-      if (!next) return;
+      const next = this.byState.waiting.values().next().value;
+      if (next === undefined) return;
       ++this.active;
+      this.update(next, { state: 'sending' });
       void this.run(next).finally(() => {
         --this.active;
         this.pump();
       });
-      this.update(next.id, { state: 'sending' });
     }
   }
 
@@ -160,13 +230,10 @@ export class UploadQueue {
     try {
       const inParts = upload.file.size >= partedBytesMin && (await this.sendInParts(upload, abort.signal));
       if (!inParts) await this.sendWhole(upload, abort.signal);
-      this.update(upload.id, { state: 'done', sentBytes: upload.file.size });
+      this.update(upload, { state: 'done', sentBytes: upload.file.size });
       this.onDone();
     } catch (error) {
-      this.update(
-        upload.id,
-        abort.signal.aborted ? { state: 'cancelled' } : { state: 'failed', error: asError(error) },
-      );
+      this.update(upload, abort.signal.aborted ? { state: 'cancelled' } : { state: 'failed', error: asError(error) });
     } finally {
       this.aborts.delete(upload.id);
     }
@@ -185,7 +252,7 @@ export class UploadQueue {
         upload.file,
         headers,
         signal,
-        (sentBytes) => this.update(upload.id, { sentBytes }),
+        (sentBytes) => this.update(upload, { sentBytes }),
       ),
     );
   }
@@ -226,7 +293,7 @@ export class UploadQueue {
           const answer = await attempts(signal, () =>
             send('PUT', urls[part]!, upload.file.slice(from, from + sizes[part]!), {}, signal, (bytes) => {
               sent[part] = bytes;
-              this.update(upload.id, { sentBytes: sent.reduce((sum, item) => sum + item, 0) });
+              this.update(upload, { sentBytes: sent.reduce((sum, item) => sum + item, 0) });
             }),
           );
           etags[part] = answer.getResponseHeader('ETag') ?? '';
