@@ -121,6 +121,41 @@ def test_the_upload_menu_keeps_its_focus_and_its_keys_while_answers_arrive(windo
     assert rest.paths("early") == ["a.txt"]
 
 
+PIXEL = bytes.fromhex(
+    "89504e470d0a1a0a0000000d49484452000000010000000108060000001f15c4890000000d49444154789c6360606060000000050001a5f645400000000049454e44ae426082"
+)
+
+
+def test_the_readme_of_a_folder_is_shown_below_it(window, rest):
+    rest.repository("told")
+    rest.upload("told", "set/notes/more.md", "# More")
+    rest.upload("told", "set/pixel.png", PIXEL)
+    rest.upload("told", "large/README.md", "x" * 300_000)
+    rest.upload("told", "set/README.md", "# Of main\n\n<script>window.owned = true</script>\n\n[more](notes/more.md) ![dot](pixel.png)")
+    rest.commit("told", "first")
+    rest.branch("told", "side")
+    rest.upload("told", "set/README.md", "# Of the side", branch="side")
+    page = window.go("/r/told/main/data?path=set/")
+    readme = page.get_by_role("region", name="README.md", exact=True)
+    expect(readme.get_by_role("heading", name="Of main")).to_be_visible()
+    expect(readme).to_contain_text("<script>window.owned = true</script>")
+    assert page.evaluate("window.owned") is None
+    expect(readme.get_by_role("img", name="dot")).to_have_js_property("naturalWidth", 1)
+    expect(page.get_by_role("grid", name="Objects").get_by_role("link", name="pixel.png")).to_be_visible()
+    window.review("objects-readme")
+    readme.get_by_role("link", name="more").click()
+    page.wait_for_url("**/r/told/main/data?path=set/notes/&object=set/notes/more.md")
+    window.go("/r/told/side/data?path=set/")
+    expect(readme.get_by_role("heading", name="Of the side")).to_be_visible()
+    window.go("/r/told/main/data?path=large/")
+    expect(readme).to_contain_text("more than is shown here")
+    readme.get_by_role("link", name="README.md").click()
+    expect(page.get_by_role("complementary", name="Details")).to_be_visible()
+    window.go("/r/told/main/data?path=set/notes/")
+    expect(page.get_by_role("link", name="more.md")).to_be_visible()
+    expect(readme).to_have_count(0)
+
+
 def test_a_protected_branch_says_so_and_leads_to_a_request(window, rest):
     fill(rest, "guarded")
     rest.ask("PUT", "/repositories/guarded/settings/branch_protection", json=[{"pattern": "main"}])

@@ -28,6 +28,7 @@ import { branchChanged, CopyObjects, DeleteObjects, EditText, MoveObjects } from
 import { ObjectPanel } from './object_panel';
 import { listChildren, type ObjectStats, objectsKey } from './object_queries';
 import { crumbs, nameOf } from './paths';
+import { Readme, useReadme } from './readme';
 import { UploadPanel } from './upload_panel';
 import { droppedFiles, UploadQueue } from './upload_queue';
 import styles from './data_page.module.css';
@@ -92,6 +93,8 @@ export function DataPage() {
     [...objectsKey(repository, ref), 'children', path, search.from ?? ''],
     (after, signal) => listChildren(repository, ref, path, after || (search.from ?? ''), signal),
   );
+  const foundReadme = useReadme(repository, ref, path);
+  const readme = foundReadme?.path === search.object ? null : foundReadme; // its details show it
   const seen = useRef(new Map<string, ObjectStats>());
   const row = (index: number) => {
     const item = rows.row(index);
@@ -348,39 +351,42 @@ export function DataPage() {
         ) : rows.isLoading ? (
           <Skeleton rows={8} />
         ) : (
-          <DataTable
-            label="Objects"
-            fill
-            columns={columns}
-            count={rows.count}
-            row={row}
-            rowKey={keyOf}
-            onRange={rows.onRange}
-            activeKey={search.object}
-            selected={selected}
-            onSelect={setSelected}
-            onOpen={open}
-            empty={
-              <EmptyState
-                icon="folder"
-                command={`tarn fs upload FILE ${tarnUri(repository, ref, path)}`}
-                action={
-                  isBranch ? (
-                    <Button icon="upload" refused={refused} onPress={() => files.current?.click()}>
-                      Upload files
-                    </Button>
-                  ) : (
-                    <Link to="/r/$repository" params={{ repository }} className={buttonClass()}>
-                      Go to the default branch
-                    </Link>
-                  )
-                }
-              >
-                {path ? 'There is nothing in this folder.' : 'There are no objects here yet.'}{' '}
-                {isBranch && !refused && 'Drop files or folders onto this page.'}
-              </EmptyState>
-            }
-          />
+          <div className={readme ? styles.listWithReadme : styles.list}>
+            <DataTable
+              label="Objects"
+              fill={readme === null}
+              columns={columns}
+              count={rows.count}
+              row={row}
+              rowKey={keyOf}
+              onRange={rows.onRange}
+              activeKey={search.object}
+              selected={selected}
+              onSelect={setSelected}
+              onOpen={open}
+              empty={
+                <EmptyState
+                  icon="folder"
+                  command={`tarn fs upload FILE ${tarnUri(repository, ref, path)}`}
+                  action={
+                    isBranch ? (
+                      <Button icon="upload" refused={refused} onPress={() => files.current?.click()}>
+                        Upload files
+                      </Button>
+                    ) : (
+                      <Link to="/r/$repository" params={{ repository }} className={buttonClass()}>
+                        Go to the default branch
+                      </Link>
+                    )
+                  }
+                >
+                  {path ? 'There is nothing in this folder.' : 'There are no objects here yet.'}{' '}
+                  {isBranch && !refused && 'Drop files or folders onto this page.'}
+                </EmptyState>
+              }
+            />
+            {readme && <Readme repository={repository} at={ref} object={readme} />}
+          </div>
         )}
         {search.object !== undefined && !narrow && (
           <aside className={styles.panel} aria-label="Details">

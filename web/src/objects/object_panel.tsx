@@ -3,7 +3,7 @@ import { Link } from '@tanstack/react-router';
 import { useState } from 'react';
 import { answer, api, objectUrl } from '@/api/client';
 import { Preview } from '@/preview/preview';
-import { decodeText, readBytes, type Shown } from '@/preview/object_bytes';
+import { decodeText, readBytes } from '@/preview/object_bytes';
 import { Button, buttonClass, IconButton } from '@/ui/button';
 import { CopyAs, CopyButton, copyText } from '@/ui/copy_as';
 import { exactBytes } from '@/ui/format';
@@ -14,7 +14,7 @@ import { Loaded } from '@/ui/states';
 import { Bytes, Name, Time } from '@/ui/text';
 import { toast } from '@/ui/toast';
 import { CopyObjects, DeleteObjects, EditMetadata, EditText, MoveObjects } from './object_dialogs';
-import { type ObjectStats, statQuery } from './object_queries';
+import { type ObjectStats, shownOf, statQuery } from './object_queries';
 import { nameOf } from './paths';
 import styles from './object_panel.module.css';
 
@@ -57,17 +57,6 @@ export function ObjectPanel({ repository, at, path, refused, onClose, inDialog }
       </Loaded>
     </div>
   );
-}
-
-function shownOf(repository: string, ref: string, object: ObjectStats): Shown {
-  return {
-    repository,
-    ref,
-    path: object.path,
-    size: object.size_bytes ?? 0,
-    checksum: object.checksum,
-    contentType: object.content_type,
-  };
 }
 
 type Action = 'move' | 'copy' | 'delete' | 'metadata';

@@ -76,10 +76,23 @@ function FrontMatter({ text }: { text: string }) {
   );
 }
 
+/** The text of an object, rendered; its front matter as names and values. */
+export function MarkdownText({ shown, content }: { shown: Shown; content: Uint8Array }) {
+  const links = useMarkdownLinks(shown);
+  const text = decodeText(content, content.length < shown.size);
+  if (text === null) return <Unreadable shown={shown} error={new Error('it is not text.')} />;
+  const { matter, body } = splitFrontMatter(text);
+  return (
+    <div className={styles.prose}>
+      {matter && <FrontMatter text={matter} />}
+      <Markdown text={body} links={links} />
+    </div>
+  );
+}
+
 export function MarkdownPreview({ shown }: { shown: Shown }) {
   const [source, setSource] = useState(false);
   const query = useBytes(shown, shownBytes);
-  const links = useMarkdownLinks(shown);
   return (
     <>
       <div className={styles.bar}>
@@ -89,20 +102,12 @@ export function MarkdownPreview({ shown }: { shown: Shown }) {
         <TextPreview shown={shown} language="markdown" />
       ) : (
         <Loaded query={query} rows={8}>
-          {(content) => {
-            const text = decodeText(content, content.length < shown.size);
-            if (text === null) return <Unreadable shown={shown} error={new Error('it is not text.')} />;
-            const { matter, body } = splitFrontMatter(text);
-            return (
-              <>
-                <PartNote shown={content.length} size={shown.size} />
-                <div className={styles.prose}>
-                  {matter && <FrontMatter text={matter} />}
-                  <Markdown text={body} links={links} />
-                </div>
-              </>
-            );
-          }}
+          {(content) => (
+            <>
+              <PartNote shown={content.length} size={shown.size} />
+              <MarkdownText shown={shown} content={content} />
+            </>
+          )}
         </Loaded>
       )}
     </>
