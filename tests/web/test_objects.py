@@ -156,6 +156,40 @@ def test_the_readme_of_a_folder_is_shown_below_it(window, rest):
     expect(readme).to_have_count(0)
 
 
+def test_the_details_are_as_wide_as_they_were_made_and_fill_the_page(window, rest):
+    fill(rest, "wide", 3)
+    page = window.go("/r/wide/main/data?object=README.md")
+    details = page.get_by_role("complementary", name="Details")
+    line = page.get_by_role("separator", name="Width of the details")
+    expect(line).to_have_attribute("aria-valuenow", "46")
+    before = details.bounding_box()["width"]
+    line.focus()
+    for _ in range(5):
+        page.keyboard.press("ArrowLeft")
+    expect(line).to_have_attribute("aria-valuenow", "56")
+    place = line.bounding_box()
+    page.mouse.move(place["x"] + 4, place["y"] + 40)
+    page.mouse.down()
+    page.mouse.move(place["x"] - 96, place["y"] + 40)
+    page.mouse.up()
+    wide = details.bounding_box()["width"]
+    assert wide > before + 150
+    page.reload()
+    expect(details.get_by_role("heading", name="Digits")).to_be_visible()
+    assert abs(details.bounding_box()["width"] - wide) < 2
+    window.axe()
+    details.get_by_role("button", name="Full page").click()
+    page.wait_for_url("**full=1")
+    expect(page.get_by_role("grid", name="Objects")).to_be_hidden()
+    window.review("object-full-page")
+    details.get_by_role("button", name="Beside the list").click()
+    expect(page.get_by_role("grid", name="Objects")).to_be_visible()
+    # Without a focus in the page, too.
+    page.evaluate("document.activeElement.blur()")
+    page.keyboard.press("Escape")
+    expect(details).to_be_hidden()
+
+
 def test_a_protected_branch_says_so_and_leads_to_a_request(window, rest):
     fill(rest, "guarded")
     rest.ask("PUT", "/repositories/guarded/settings/branch_protection", json=[{"pattern": "main"}])

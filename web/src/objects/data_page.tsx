@@ -2,6 +2,7 @@ import { useQuery } from '@tanstack/react-query';
 import { Link, getRouteApi, useNavigate } from '@tanstack/react-router';
 import { useEffect, useMemo, useRef, useState } from 'react';
 import { resource, useMay } from '@/api/permissions';
+import { useShortcuts } from '@/app/shortcuts';
 import { useRepository } from '@/app/use_repository';
 import { useProtection } from '@/refs/protection';
 import { CreateRef } from '@/refs/ref_dialogs';
@@ -18,6 +19,7 @@ import { usePagedRows } from '@/ui/paged_rows';
 import { RefPicker } from '@/ui/ref_picker';
 import { RowLink } from '@/ui/row_link';
 import { s3Uri, tarnUri } from '@/ui/snippets';
+import { Splitter, useShare } from '@/ui/split';
 import { EmptyState, ErrorPanel, Skeleton } from '@/ui/states';
 import { Bytes, Name, Time } from '@/ui/text';
 import { toast } from '@/ui/toast';
@@ -107,7 +109,13 @@ export function DataPage() {
       search:
         item.path_type === 'common_prefix' ? { path: item.path, into: search.into } : { ...search, object: item.path },
     });
-  const close = () => void navigate({ search: { ...search, object: undefined } });
+  const close = () => void navigate({ search: { ...search, object: undefined, full: undefined } });
+  const full = search.full === true && search.object !== undefined && !narrow;
+  const [share, setShare] = useShare('details', 46);
+  // Wherever the focus is: a link that opened the object has it, or nothing has.
+  useShortcuts(
+    search.object === undefined || narrow ? [] : [{ keys: 'Escape', does: 'close the details', run: close }],
+  );
   const add = (list: Iterable<{ path: string; file: File }>) =>
     queue.add([...list].map(({ path: name, file }) => ({ path: path + name, file })));
   const latestOpen = useRef(open);
@@ -179,11 +187,6 @@ export function DataPage() {
   return (
     <div
       className={`page-full ${styles.page}`}
-      onKeyDown={(event) => {
-        const isTyping =
-          event.target instanceof Element && event.target.closest('input, textarea, [role=dialog], [role=menu]');
-        if (event.key === 'Escape' && search.object !== undefined && !event.defaultPrevented && !isTyping) close();
-      }}
       onDragOver={(event) => {
         if (isBranch && !refused && event.dataTransfer.types.includes('Files')) {
           event.preventDefault();
@@ -344,7 +347,7 @@ export function DataPage() {
         <ChangesFor repository={repository} branch={ref} into={search.into} />
       )}
       <div className={styles.body}>
-        {rows.error && rows.count === 0 ? (
+        {full ? null : rows.error && rows.count === 0 ? (
           <div className="grow">
             <ErrorPanel error={rows.error} onRetry={rows.retry} />
           </div>
@@ -388,8 +391,11 @@ export function DataPage() {
             {readme && <Readme repository={repository} at={ref} object={readme} />}
           </div>
         )}
+        {search.object !== undefined && !narrow && !full && (
+          <Splitter label="Width of the details" share={share} onShare={setShare} />
+        )}
         {search.object !== undefined && !narrow && (
-          <aside className={styles.panel} aria-label="Details">
+          <aside className={styles.panel} style={{ flexBasis: full ? '100%' : `${share}%` }} aria-label="Details">
             <ObjectPanel
               key={`${ref}/${search.object}`}
               repository={repository}
@@ -397,6 +403,8 @@ export function DataPage() {
               path={search.object}
               refused={refused}
               onClose={close}
+              full={full}
+              onFull={() => void navigate({ search: { ...search, full: full ? undefined : true } })}
             />
           </aside>
         )}

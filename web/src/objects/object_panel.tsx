@@ -29,10 +29,13 @@ interface ObjectPanelProps {
   refused: string | undefined;
   onClose: () => void;
   inDialog?: boolean;
+  /** Whether nothing is beside it, and how to change that. */
+  full?: boolean;
+  onFull?: () => void;
 }
 
 /** Everything about one object: what is in it, what is known of it, who changed it. */
-export function ObjectPanel({ repository, at, path, refused, onClose, inDialog }: ObjectPanelProps) {
+export function ObjectPanel({ repository, at, path, refused, onClose, inDialog, full, onFull }: ObjectPanelProps) {
   const stat = useQuery(statQuery(repository, at, path));
   return (
     <div className={styles.object}>
@@ -41,6 +44,11 @@ export function ObjectPanel({ repository, at, path, refused, onClose, inDialog }
           <h2 className={styles.title}>
             <Name>{nameOf(path)}</Name>
           </h2>
+          {onFull && (
+            <Button kind="quiet" onPress={onFull}>
+              {full ? 'Beside the list' : 'Full page'}
+            </Button>
+          )}
           <IconButton icon="close" label="Close details" onPress={onClose} />
         </header>
       )}

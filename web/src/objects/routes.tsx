@@ -1,6 +1,6 @@
 import { createRoute, lazyRouteComponent, redirect } from '@tanstack/react-router';
 import { refRoute } from '@/app/layout_routes';
-import { text } from '@/app/search_params';
+import { flag, text } from '@/app/search_params';
 import { objectSearchOf } from './object_search';
 
 /** /r/REPOSITORY/REF leads to the objects of the ref. */
@@ -22,6 +22,7 @@ const dataRoute = createRoute({
     object?: string | undefined;
     from?: string | undefined;
     into?: string | undefined;
+    full?: true | undefined;
   } => ({
     /** The prefix that is listed, with its final slash. */
     path: text(raw.path),
@@ -31,6 +32,8 @@ const dataRoute = createRoute({
     from: text(raw.from),
     /** The protected branch that the changes are for. */
     into: text(raw.into),
+    /** The details without the list beside them. */
+    full: flag(raw.full),
   }),
   component: lazyRouteComponent(() => import('./data_page'), 'DataPage'),
 });
