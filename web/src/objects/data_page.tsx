@@ -12,7 +12,7 @@ import { copyText } from '@/ui/copy_as';
 import { type Column, DataTable, useNarrow } from '@/ui/data_table';
 import { Dialog } from '@/ui/dialog';
 import { TextField } from '@/ui/field';
-import { counted } from '@/ui/format';
+import { bytes, count, counted } from '@/ui/format';
 import { Icon } from '@/ui/icon';
 import { Menu, MenuItem, MenuSeparator } from '@/ui/menu';
 import { usePagedRows } from '@/ui/paged_rows';
@@ -28,7 +28,8 @@ import { ImportWizard } from '@/repositories/import_wizard';
 import { downloadArchive } from './download';
 import { branchChanged, CopyObjects, DeleteObjects, EditText, MoveObjects } from './object_dialogs';
 import { ObjectPanel } from './object_panel';
-import { listChildren, type ObjectStats, objectsKey } from './object_queries';
+import { type FolderSizes, folderSizesQuery, lastPageOf, listFolder, sizedFoldersMax } from './folder_queries';
+import { type ObjectStats, objectsKey } from './object_queries';
 import { crumbs, nameOf } from './paths';
 import { Readme, useReadme } from './readme';
 import { UploadPanel } from './upload_panel';
@@ -91,10 +92,32 @@ export function DataPage() {
   useEffect(() => setSelected(new Set()), [repository, ref, path]);
   useEffect(() => folder.current?.setAttribute('webkitdirectory', ''), []);
 
-  const rows = usePagedRows<ObjectStats>(
-    [...objectsKey(repository, ref), 'children', path, search.from ?? ''],
-    (after, signal) => listChildren(repository, ref, path, after || (search.from ?? ''), signal),
+  const sorting = useMemo(
+    () => (search.sort ? { by: search.sort, descending: search.descending === true } : undefined),
+    [search.sort, search.descending],
   );
+  const from = sorting ? undefined : search.from;
+  const rows = usePagedRows<ObjectStats>(
+    [...objectsKey(repository, ref), 'children', path, from ?? '', sorting ?? null],
+    (after, signal) => listFolder(repository, ref, path, sorting, after || (from ?? ''), signal),
+  );
+  const sizes = useQuery(folderSizesQuery(repository, ref, path)).data;
+  /** A key that left the rows that were known; the table stays, with its focus, until the others are here. */
+  const [jump, setJump] = useState<'start' | 'end' | null>(null);
+  useEffect(() => setJump(null), [repository, ref, path]);
+  const showEnd = () => {
+    setJump('end');
+    void lastPageOf(repository, ref, path)
+      .then((last) => {
+        if (last === undefined) toast('The end of this folder was not found in time');
+        else void navigate({ search: { ...search, from: last } });
+      })
+      .catch((error: Error) => toast(error.message));
+  };
+  const showStart = () => {
+    setJump('start');
+    void navigate({ search: { ...search, from: undefined } });
+  };
   const foundReadme = useReadme(repository, ref, path);
   const readme = foundReadme?.path === search.object ? null : foundReadme; // its details show it
   const seen = useRef(new Map<string, ObjectStats>());
@@ -107,7 +130,9 @@ export function DataPage() {
   const open = (item: ObjectStats) =>
     void navigate({
       search:
-        item.path_type === 'common_prefix' ? { path: item.path, into: search.into } : { ...search, object: item.path },
+        item.path_type === 'common_prefix'
+          ? { path: item.path, into: search.into, sort: search.sort, descending: search.descending }
+          : { ...search, object: item.path },
     });
   const close = () => void navigate({ search: { ...search, object: undefined, full: undefined } });
   const full = search.full === true && search.object !== undefined && !narrow;
@@ -126,6 +151,7 @@ export function DataPage() {
       {
         id: 'name',
         header: 'Name',
+        sort: 'path',
         width: 'minmax(160px, 3fr)',
         cell: (item) => (
           <>
@@ -133,8 +159,12 @@ export function DataPage() {
             <RowLink
               path={page}
               search={{
-                ...(item.path_type === 'common_prefix' ? { path: item.path } : { path, object: item.path }),
+                ...(item.path_type === 'common_prefix'
+                  ? { path: item.path }
+                  : { path, object: item.path, from: search.from }),
                 into: search.into,
+                sort: search.sort,
+                descending: search.descending,
               }}
               onOpen={() => latestOpen.current(item)}
               className={styles.name}
@@ -149,11 +179,15 @@ export function DataPage() {
         header: 'Size',
         width: '80px',
         numeric: true,
-        cell: (item) => (item.path_type === 'object' ? <Bytes of={item.size_bytes} /> : null),
+        sort: 'size',
+        cell: (item) => (
+          <Bytes of={item.path_type === 'object' ? item.size_bytes : sizes?.folders.get(item.path)?.bytes} />
+        ),
       },
       {
         id: 'modified',
         header: 'Modified',
+        sort: 'modified',
         width: '112px',
         wideOnly: true,
         cell: (item) => (item.path_type === 'object' ? <Time at={item.mtime} /> : null),
@@ -168,7 +202,9 @@ export function DataPage() {
               wideOnly: true,
               cell: (item: ObjectStats) => (
                 <span className={`muted ${styles.name}`}>
-                  <Name>{item.content_type ?? ''}</Name>
+                  <Name>
+                    {item.path_type === 'object' ? (item.content_type ?? '') : objectsIn(sizes?.folders, item.path)}
+                  </Name>
                 </span>
               ),
             },
@@ -181,7 +217,7 @@ export function DataPage() {
             },
           ]),
     ],
-    [path, page, search.object, search.into],
+    [path, page, search.object, search.into, search.from, search.sort, search.descending, sizes],
   );
 
   return (
@@ -220,6 +256,11 @@ export function DataPage() {
           }
         />
         <Breadcrumb prefix={path} />
+        {sizes?.total && (
+          <span className="muted">
+            {counted(sizes.total.objects, 'object')}, {bytes(sizes.total.bytes)}
+          </span>
+        )}
         <span className="grow" />
         <SearchField repository={repository} at={ref} prefix={path} />
         {selected.size === 0 ? (
@@ -346,12 +387,29 @@ export function DataPage() {
       {search.into !== undefined && search.into !== ref && (
         <ChangesFor repository={repository} branch={ref} into={search.into} />
       )}
+      {from !== undefined && (
+        <div className={styles.note} role="note">
+          <Icon name="info" />
+          <span>
+            The list begins behind <Name mono>{from.slice(path.length)}</Name>
+          </span>
+          <Button onPress={showStart}>Show from the start</Button>
+        </div>
+      )}
+      {sorting && sizes?.hasMore && (
+        <div className={styles.note} role="note">
+          <Icon name="info" />
+          <span>
+            Of the folders the first {count(sizedFoldersMax)} by name are in this order; the others are not shown.
+          </span>
+        </div>
+      )}
       <div className={styles.body}>
         {full ? null : rows.error && rows.count === 0 ? (
           <div className="grow">
             <ErrorPanel error={rows.error} onRetry={rows.retry} />
           </div>
-        ) : rows.isLoading ? (
+        ) : rows.isLoading && jump === null ? (
           <Skeleton rows={8} />
         ) : (
           <div className={readme ? styles.listWithReadme : styles.list}>
@@ -367,25 +425,44 @@ export function DataPage() {
               selected={selected}
               onSelect={setSelected}
               onOpen={open}
+              sorting={sorting ?? { by: 'path', descending: false }}
+              onSort={(next) =>
+                void navigate({
+                  search: {
+                    ...search,
+                    from: undefined,
+                    ...(next.by === 'path' && !next.descending
+                      ? { sort: undefined, descending: undefined }
+                      : { sort: next.by as 'path', descending: next.descending || undefined }),
+                  },
+                })
+              }
+              onHome={from === undefined ? undefined : showStart}
+              onEnd={sorting || rows.ended ? undefined : showEnd}
+              shows={
+                jump === (from === undefined ? 'start' : 'end') && (jump === 'start' || rows.ended) ? jump : undefined
+              }
               empty={
-                <EmptyState
-                  icon="folder"
-                  command={`tarn fs upload FILE ${tarnUri(repository, ref, path)}`}
-                  action={
-                    isBranch ? (
-                      <Button icon="upload" refused={refused} onPress={() => files.current?.click()}>
-                        Upload files
-                      </Button>
-                    ) : (
-                      <Link to="/r/$repository" params={{ repository }} className={buttonClass()}>
-                        Go to the default branch
-                      </Link>
-                    )
-                  }
-                >
-                  {path ? 'There is nothing in this folder.' : 'There are no objects here yet.'}{' '}
-                  {isBranch && !refused && 'Drop files or folders onto this page.'}
-                </EmptyState>
+                rows.isLoading ? undefined : (
+                  <EmptyState
+                    icon="folder"
+                    command={`tarn fs upload FILE ${tarnUri(repository, ref, path)}`}
+                    action={
+                      isBranch ? (
+                        <Button icon="upload" refused={refused} onPress={() => files.current?.click()}>
+                          Upload files
+                        </Button>
+                      ) : (
+                        <Link to="/r/$repository" params={{ repository }} className={buttonClass()}>
+                          Go to the default branch
+                        </Link>
+                      )
+                    }
+                  >
+                    {path ? 'There is nothing in this folder.' : 'There are no objects here yet.'}{' '}
+                    {isBranch && !refused && 'Drop files or folders onto this page.'}
+                  </EmptyState>
+                )
               }
             />
             {readme && <Readme repository={repository} at={ref} object={readme} />}
@@ -522,6 +599,11 @@ function ChangesFor({ repository, branch, into }: { repository: string; branch: 
       )}
     </div>
   );
+}
+
+function objectsIn(sizes: FolderSizes | undefined, path: string): string {
+  const found = sizes?.get(path);
+  return found ? counted(found.objects, 'object') : '';
 }
 
 function keyOf(item: ObjectStats): string {

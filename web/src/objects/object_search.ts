@@ -1,6 +1,6 @@
 import { integer, oneOf, text, texts } from '@/app/search_params';
 
-const objectSorts = ['path', 'size', 'modified'] as const;
+export const objectSorts = ['path', 'size', 'modified'] as const;
 
 export interface ObjectSearch {
   glob?: string | undefined;

@@ -1,7 +1,7 @@
 import { createRoute, lazyRouteComponent, redirect } from '@tanstack/react-router';
 import { refRoute } from '@/app/layout_routes';
-import { flag, text } from '@/app/search_params';
-import { objectSearchOf } from './object_search';
+import { flag, oneOf, text } from '@/app/search_params';
+import { objectSearchOf, objectSorts } from './object_search';
 
 /** /r/REPOSITORY/REF leads to the objects of the ref. */
 const refIndexRoute = createRoute({
@@ -23,6 +23,8 @@ const dataRoute = createRoute({
     from?: string | undefined;
     into?: string | undefined;
     full?: true | undefined;
+    sort?: (typeof objectSorts)[number] | undefined;
+    descending?: true | undefined;
   } => ({
     /** The prefix that is listed, with its final slash. */
     path: text(raw.path),
@@ -34,6 +36,9 @@ const dataRoute = createRoute({
     into: text(raw.into),
     /** The details without the list beside them. */
     full: flag(raw.full),
+    /** Another order than that of names. */
+    sort: oneOf(raw.sort, objectSorts),
+    descending: flag(raw.descending),
   }),
   component: lazyRouteComponent(() => import('./data_page'), 'DataPage'),
 });

@@ -56,6 +56,11 @@ interface DataTableProps<Row> {
   selectable?: (row: Row) => boolean;
   sorting?: Sorting | undefined;
   onSort?: (sorting: Sorting) => void;
+  /** Instead of the keys, where the rows before or behind those that are known are somewhere else. */
+  onHome?: (() => void) | undefined;
+  onEnd?: (() => void) | undefined;
+  /** Where the rows are shown from when this changes. */
+  shows?: 'start' | 'end' | undefined;
   /** Instead of rows when there are none. */
   empty?: ReactNode;
   /** Fills its parent and scrolls inside; otherwise it is at most 20 rows high. */
@@ -107,6 +112,9 @@ export function DataTable<Row>(props: DataTableProps<Row>) {
     selectable,
     sorting,
     onSort,
+    onHome,
+    onEnd,
+    shows,
     empty,
     fill,
     pinned = 0,
@@ -164,12 +172,25 @@ export function DataTable<Row>(props: DataTableProps<Row>) {
       End: count - 1,
     };
     const item = at >= 0 ? row(at) : undefined;
-    if (event.key in steps && count > 0) move(steps[event.key]!, event.shiftKey);
+    if (event.key === 'Home' && onHome) onHome();
+    else if (event.key === 'End' && onEnd) onEnd();
+    else if (event.key in steps && count > 0) move(steps[event.key]!, event.shiftKey);
     else if (event.key === 'Enter' && item !== undefined) onOpen?.(item);
     else if (event.key === ' ' && item !== undefined && onSelect) toggle(item);
     else return;
     event.preventDefault();
   };
+
+  const showLast = useRef<() => void>(() => {});
+  showLast.current = () => move(count - 1, false);
+  useEffect(() => {
+    if (shows === 'end' && count > 0) showLast.current();
+  }, [shows, count]);
+  useEffect(() => {
+    if (shows !== 'start') return;
+    setCursor(-1);
+    if (scroller.current) scroller.current.scrollTop = 0;
+  }, [shows]);
 
   const handlers = useRef<RowHandlers>(null!);
   handlers.current = {
