@@ -13,7 +13,6 @@
 namespace tarn::cli {
 namespace {
 
-constexpr std::string_view kDefaultType = "application/octet-stream";
 constexpr size_t kMd5HexLength = 32;
 /// Attempts of a presigned upload, which starts over if another request used its address.
 constexpr int kLinkAttempts = 3;
@@ -32,7 +31,7 @@ std::string unquoted(std::string etag) {
 }
 
 std::string type_of(const NewObject& facts) {
-  return facts.content_type.empty() ? std::string(kDefaultType) : facts.content_type;
+  return facts.content_type.empty() ? std::string(kUnknownType) : facts.content_type;
 }
 
 /// Sends the file's bytes as the body of `request`. Throws if the answer is not ok().

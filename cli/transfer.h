@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <functional>
 #include <string>
+#include <string_view>
 
 #include <nlohmann/json_fwd.hpp>
 
@@ -19,9 +20,12 @@ enum class Way {
   kPresigned  ///< directly between client and object store, by URLs that the server signs
 };
 
+/// The server replaces this type by that of the object's extension.
+constexpr std::string_view kUnknownType = "application/octet-stream";
+
 /// Attributes of a new object besides its bytes.
 struct NewObject {
-  std::string content_type{};  ///< "" = application/octet-stream
+  std::string content_type{};  ///< "" = kUnknownType
   Pairs metadata{};
   bool no_clobber = false;  ///< fail with already_exists
 };

@@ -460,7 +460,7 @@ struct StageOptions {
         .option("--location", location, "address of the bytes: s3://bucket/key")
         .option("--size", size, "in bytes")
         .option("--checksum", checksum, "MD5 in hex, or the ETag that the store gives")
-        .option("--content-type", content_type, "(application/octet-stream)")
+        .option("--content-type", content_type, "(by the extension)")
         .option("--mtime", mtime, "modification time, in seconds since 1970 (now)")
         .option("--meta", metadata, "metadata of the object, key=value; may be repeated");
   }

@@ -36,7 +36,7 @@ void declare_transfer(Command& command, TransferOptions& options) {
 void declare_new_object(Command& command, TransferOptions& options) {
   command.flag("--no-clobber", options.no_clobber, "fail if the object exists")
       .option("--content-type", options.content_type,
-              "content type of new objects (application/octet-stream)")
+              "content type of new objects (by their extensions)")
       .option("--meta", options.metadata, "metadata of new objects, key=value; may be repeated")
       .flag("--follow", options.follow, "with -r: follow symbolic links to directories")
       .flag("--skip-special", options.skip_special,
@@ -238,7 +238,8 @@ class TreeUpload {
 
   /// Whether an upload would not change the object.
   bool is_there(const fs::path& local, const Json& object) {
-    if (!facts_.content_type.empty() && object.value("content_type", "") != facts_.content_type)
+    if (!facts_.content_type.empty() && facts_.content_type != kUnknownType &&
+        object.value("content_type", "") != facts_.content_type)
       return false;
     const Json metadata = object.value("metadata", Json::object());
     for (const auto& [key, value] : facts_.metadata) {

@@ -8,11 +8,11 @@
 #include "core/base/str_cat.h"
 #include "core/branch/repositories.h"
 #include "core/imports/import_job.h"
+#include "core/model/content_type.h"
 
 namespace tarn::imports {
 namespace {
 
-constexpr std::string_view kContentType = "application/octet-stream";
 constexpr uint64_t kKeepAliveEvery = 10'000;
 
 std::string url_before_key(const std::string& url, const std::string& key) {
@@ -129,7 +129,6 @@ tree::Change ImportSource::edit_of(const blob::BlobStat& stat) const {
   Entry entry;
   entry.size_bytes = stat.size_bytes;
   entry.etag = stat.etag;
-  entry.content_type = kContentType;
   entry.address = ExternalAddress{url_root_ + stat.key};
   entry.mtime = from_millis(stat.mtime_ns / 1'000'000);
   // "": the source's etag is the entry's own and not stored twice.
@@ -137,6 +136,7 @@ tree::Change ImportSource::edit_of(const blob::BlobStat& stat) const {
   std::string key = destination_;
   if (path_.kind != ImportPath::Kind::kObject) key += stat.key.substr(relative_from_);
   branch::check_new_path(repository_, key);
+  entry.content_type = content_type_of_new({}, key);
   return {parse_key(key).str(), std::move(entry)};
 }
 

@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "core/base/number.h"
+#include "core/model/content_type.h"
 
 namespace tarn::search {
 namespace {

@@ -21,8 +21,7 @@ struct Field {
 /// are "path", "size", "modified" or "type". nullopt: no key is left.
 std::optional<Field> parse_field(std::string_view word);
 
-/// The type that is shown of objects without one.
-constexpr std::string_view kDefaultContentType = "application/octet-stream";
+/// The type that is shown of an object.
 std::string_view shown_type(const Entry& entry);
 /// The type, or of "image/*" each type of the class.
 bool matches_type(std::string_view wanted, const Entry& entry);

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "core/base/wire.h"
+#include "core/model/content_type.h"
 #include "core/search/field.h"
 
 namespace tarn::search {

@@ -12,6 +12,7 @@
 #include "core/base/str_cat.h"
 #include "core/base/text.h"
 #include "core/http/range.h"
+#include "core/model/content_type.h"
 #include "core/objects/objects.h"
 #include "server/api/errors.h"
 #include "server/api/json/object.h"
@@ -33,7 +34,7 @@ constexpr std::array<std::string_view, 16> kInlineTypes = {
 /// this API does.
 std::string_view safe_type(const Entry& entry) {
   return entry.content_type.empty() || has_control(entry.content_type)
-             ? json::kDefaultContentType
+             ? kDefaultContentType
              : std::string_view(entry.content_type);
 }
 

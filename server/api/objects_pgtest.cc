@@ -205,6 +205,28 @@ TEST_F(ApiTest, LinksOnlyIssuedAddresses) {
             "link_address_differs");
 }
 
+TEST_F(ApiTest, LinkedAndStagedObjectsHaveTheTypesOfTheirNames) {
+  const std::string branch = here + "/branches/main";
+  const std::string handed = get(branch + "/staging/backing?path=rows.csv").body;
+  const std::string marker = "\"physical_address\":\"";
+  const size_t begin = handed.find(marker) + marker.size();
+  const std::string address = handed.substr(begin, handed.find('"', begin) - begin);
+  engine.send(address, "a,b");
+  const http::Response linked = send({.method = "PUT",
+                                      .path = branch + "/staging/backing?path=rows.csv",
+                                      .body = R"({"staging":{"physical_address":")" + address +
+                                              R"("},"checksum":"abc","size_bytes":3})"});
+  EXPECT_EQ(linked.status, 200) << linked.body;
+  EXPECT_NE(linked.body.find(R"("content_type":"text/csv")"), std::string::npos) << linked.body;
+  const http::Response staged = send(
+      {.method = "PUT",
+       .path = branch + "/objects?path=page.html",
+       .body = R"({"physical_address":")" + address.substr(0, address.find(',')) +
+               R"(","checksum":"abc","size_bytes":3,"content_type":"application/octet-stream"})"});
+  EXPECT_EQ(staged.status, 201) << staged.body;
+  EXPECT_NE(staged.body.find(R"("content_type":"text/html")"), std::string::npos) << staged.body;
+}
+
 /// Two servers: requests to `slow` stop at fault points while `api` answers others.
 class LinkRaces : public ApiTest {
  protected:

@@ -354,6 +354,19 @@ TEST_F(Presign, AnUploadInPartsIsJoinedByReference) {
   EXPECT_EQ(read.headers.find("Content-MD5"), nullptr) << "its etag is no MD5";
 }
 
+TEST_F(Presign, AnUploadInPartsHasTheTypeOfItsName) {
+  const http::Response begun = api("POST", "/branches/main/staging/pmpu?path=rows.csv&parts=1");
+  ASSERT_EQ(begun.status, 201) << begun.body;
+  const std::string given = R"({"physical_address":")" + member(begun, "physical_address") + "\"";
+  const http::Response url = api("PUT", upload_path(begun) + "/parts/1?path=rows.csv", given + "}");
+  const std::string etag(use("PUT", member(url, "presigned_url"), "a,b").headers.get("ETag"));
+  const http::Response done = api(
+      "PUT", upload_path(begun) + "?path=rows.csv",
+      given + R"(,"parts":[{"part_number":1,"etag":")" + etag.substr(1, etag.size() - 2) + "\"}]}");
+  ASSERT_EQ(done.status, 200) << done.body;
+  EXPECT_NE(done.body.find(R"("content_type":"text/csv")"), std::string::npos) << done.body;
+}
+
 TEST_F(Presign, ReturnsTheRequestedNumberOfPartUrls) {
   const auto urls = [&](const std::string& parts) {
     const http::Response begun = api("POST", "/branches/main/staging/pmpu?path=big" + parts);

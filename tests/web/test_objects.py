@@ -156,6 +156,24 @@ def test_the_readme_of_a_folder_is_shown_below_it(window, rest):
     expect(readme).to_have_count(0)
 
 
+def test_uploads_of_the_page_have_the_types_of_their_extensions(window, rest, tmp_path):
+    types = {
+        "rows.csv": "text/csv",
+        "rows.parquet": "application/vnd.apache.parquet",
+        "run.py": "text/x-python",
+        "notes.md": "text/markdown",
+        "model.pkl": "application/octet-stream",
+    }
+    for name in types:
+        (tmp_path / name).write_bytes(b"x")
+    rest.repository("typed")
+    page = window.go("/r/typed/main/data")
+    page.get_by_label("Files to upload").set_input_files([str(tmp_path / name) for name in types])
+    expect(page.get_by_role("region", name="Uploads")).to_contain_text("5 files uploaded")
+    listed = rest.get("/repositories/typed/refs/main/objects/ls")["results"]
+    assert {item["path"]: item["content_type"] for item in listed} == types
+
+
 def test_folders_have_sizes_and_the_list_is_sorted_by_the_server(window, rest):
     rest.repository("sorted")
     for path, size in {"b.bin": 10, "a.bin": 30, "c.bin": 20, "small/x": 1, "large/x": 500, "large/deep/y": 600}.items():

@@ -4,6 +4,7 @@
 #include "core/base/error.h"
 #include "core/branch/hook_files.h"
 #include "core/branch/repositories.h"
+#include "core/model/content_type.h"
 #include "core/objects/symlinks.h"
 #include "core/objects/upload.h"
 #include "core/versioning/checkout.h"
@@ -123,10 +124,6 @@ void demand_right_to_bytes(const Call& call, const Repository& repository, const
   }
 }
 
-std::string type_or_default(std::string type) {
-  return type.empty() ? std::string(json::kDefaultContentType) : std::move(type);
-}
-
 /// The valid keys among the paths; invalid ones become failures. Empty paths are ignored.
 std::vector<Key> keys_of(const std::vector<std::string>& paths,
                          std::vector<json::ObjectFailure>& failures) {
@@ -174,7 +171,7 @@ http::Response upload_object(const Context& context, Call& call) {
   const objects::UploadTarget target = objects::check_upload(
       context.engine, call.repository(), call.branch(), call.key(), call.flag("force"), condition);
   IncomingObject incoming = open_upload(call.request, context.upload_bytes_max);
-  attributes.content_type = type_or_default(std::move(incoming.content_type));
+  attributes.content_type = content_type_of_new(std::move(incoming.content_type), target.key.str());
   const Entry entry = objects::put_object(context.engine, target, *incoming.body,
                                           incoming.size_bytes, attributes, condition);
   return object_response(201, context, target, entry);
@@ -192,7 +189,7 @@ http::Response stage_object(const Context& context, Call& call, json::StagedByte
   demand_right_to_bytes(call, target.repository, given.physical_address);
   const Entry entry = objects::stage_address(
       context.engine, target, given.physical_address, given.size_bytes, given.checksum, given.mtime,
-      {.content_type = type_or_default(std::move(given.content_type)),
+      {.content_type = content_type_of_new(std::move(given.content_type), target.key.str()),
        .user_metadata = std::move(given.metadata),
        .extras = {}},
       {});
@@ -314,11 +311,10 @@ http::Response link_physical_address(const Context& context, Call& call, json::S
   check_user_metadata(given.metadata);
   const objects::UploadTarget target = objects::check_upload(
       context.engine, call.repository(), call.branch(), call.key(), given.force, {});
-  if (given.content_type.empty()) given.content_type = json::kDefaultContentType;
   const Entry entry = objects::link_address(
       context.engine, target, given.physical_address, call.caller.user.name,
       {.size_bytes = given.size_bytes, .etag = given.checksum, .mtime = given.mtime},
-      {.content_type = std::move(given.content_type),
+      {.content_type = content_type_of_new(std::move(given.content_type), target.key.str()),
        .user_metadata = std::move(given.metadata),
        .extras = {}},
       condition);

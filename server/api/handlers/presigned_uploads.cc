@@ -6,6 +6,7 @@
 #include "core/base/reasons.h"
 #include "core/base/str_cat.h"
 #include "core/http/range.h"
+#include "core/model/content_type.h"
 #include "core/objects/direct_upload.h"
 #include "core/objects/multipart.h"
 #include "server/api/handlers/handlers.h"
@@ -84,10 +85,10 @@ std::string begin(const Context& context, const Call& call, const OpenUpload& up
 }
 
 Entry complete(const Context& context, const OpenUpload& upload, json::CompleteUpload given) {
-  if (given.content_type.empty()) given.content_type = json::kDefaultContentType;
-  objects::ObjectAttributes attributes{.content_type = std::move(given.content_type),
-                                       .user_metadata = std::move(given.metadata),
-                                       .extras = {}};
+  objects::ObjectAttributes attributes{
+      .content_type = content_type_of_new(std::move(given.content_type), upload.target.key.str()),
+      .user_metadata = std::move(given.metadata),
+      .extras = {}};
   if (upload.object.access != nullptr) {
     std::vector<blob::SentPart> parts;
     for (json::CompleteUpload::Part& part : given.parts)

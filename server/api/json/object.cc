@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/base/text.h"
+#include "core/model/content_type.h"
 #include "server/api/json/values.h"
 #include "server/api/json/writer.h"
 

@@ -14,9 +14,6 @@
 
 namespace tarn::api::json {
 
-/// The content type of objects that were uploaded without one.
-constexpr std::string_view kDefaultContentType = "application/octet-stream";
-
 /// An object as responses show it.
 struct ObjectView {
   std::string_view path;
