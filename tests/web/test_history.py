@@ -32,6 +32,8 @@ def test_the_log_is_filtered_and_leads_to_commits(window, prepared):
     expect(log.get_by_role("row")).to_have_count(1 + len(messages(prepared)))
     window.review("history")
     page.get_by_role("button", name="Filter").click()
+    expect(log.get_by_role("row").filter(has_text="Repository created")).to_contain_text("the server")
+    expect(log).not_to_contain_text(".lakefs.")
     page.get_by_label("Metadata").fill("run=1")
     expect(log.get_by_role("row")).to_have_count(2)
     page.wait_for_url("**/history?metadata=run%3D1")
@@ -44,6 +46,15 @@ def test_the_log_is_filtered_and_leads_to_commits(window, prepared):
     window.review("commit")
     page.go_back()
     expect(log.get_by_role("row")).to_have_count(4)
+
+
+def test_metadata_of_the_server_is_folded(window, prepared):
+    merge = prepared.get("/repositories/past/refs/main/commits", amount=1)["results"][0]
+    assert ".lakefs.merge.strategy" in merge["metadata"]
+    page = window.go(f"/r/past/-/commits/{merge['id']}")
+    expect(page.get_by_text(".lakefs.merge.strategy").first).to_be_hidden()
+    page.get_by_text("of the server").click()
+    expect(page.get_by_text(".lakefs.merge.strategy").first).to_be_visible()
 
 
 def test_a_commit_is_reverted_and_a_branch_made_from_it(window, prepared):

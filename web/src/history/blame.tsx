@@ -7,6 +7,7 @@ import { Icon } from '@/ui/icon';
 import { usePagedRows } from '@/ui/paged_rows';
 import { EmptyState, ErrorPanel, Skeleton } from '@/ui/states';
 import { Name, Time } from '@/ui/text';
+import { authorOf } from './commit_facts';
 import { lastChangeQuery } from './log_queries';
 import styles from './history.module.css';
 
@@ -128,7 +129,7 @@ function LastChange({
     ) : null;
   if (found.data === undefined) return null;
   if (found.data === null) return part === 'message' ? <span className="muted">uncommitted, or by a merge</span> : null;
-  if (part === 'author') return <Name>{found.data.committer || 'nobody'}</Name>;
+  if (part === 'author') return <Name>{authorOf(found.data)}</Name>;
   if (part === 'time') return <Time at={found.data.creation_date} />;
   return (
     <Link

@@ -13,12 +13,14 @@ import { Button, buttonClass } from '@/ui/button';
 import { CopyAs, CopyButton } from '@/ui/copy_as';
 import { FormDialog } from '@/ui/dialog';
 import { Select, TextField } from '@/ui/field';
+import { counted } from '@/ui/format';
 import { Menu, MenuItem } from '@/ui/menu';
 import { RefPicker } from '@/ui/ref_picker';
 import { shellWord, tarnUri } from '@/ui/snippets';
 import { EmptyState, Loaded } from '@/ui/states';
 import { Badge, Name, Time } from '@/ui/text';
 import { toast } from '@/ui/toast';
+import { authorOf, metadataOf } from './commit_facts';
 import { type Commit, commitQuery } from './log_queries';
 import styles from './history.module.css';
 
@@ -56,7 +58,7 @@ function CommitView({ repository, commit }: { repository: string; commit: Commit
   const parentNumber = Math.min(search.parent ?? 1, Math.max(1, commit.parents.length));
   const parent = commit.parents[parentNumber - 1];
   const [headline, ...rest] = commit.message.split('\n');
-  const metadata = Object.entries(commit.metadata ?? {});
+  const { given, internal } = metadataOf(commit);
   const uri = shellWord(tarnUri(repository, commit.id).slice(0, -1));
   return (
     <>
@@ -116,7 +118,7 @@ function CommitView({ repository, commit }: { repository: string; commit: Commit
         </dd>
         <dt>Author</dt>
         <dd>
-          {commit.committer || 'nobody'}, <Time at={commit.creation_date} />
+          {authorOf(commit)}, <Time at={commit.creation_date} />
         </dd>
         <dt>{commit.parents.length > 1 ? 'Parents' : 'Parent'}</dt>
         <dd>
@@ -143,10 +145,20 @@ function CommitView({ repository, commit }: { repository: string; commit: Commit
             </dd>
           </>
         )}
-        {metadata.map(([key, value]) => (
+        {given.map(([key, value]) => (
           <MetadataFact key={key} name={key} value={value} />
         ))}
       </dl>
+      {internal.length > 0 && (
+        <details>
+          <summary className="muted">{counted(internal.length, 'value')} of the server</summary>
+          <dl className="facts">
+            {internal.map(([key, value]) => (
+              <MetadataFact key={key} name={key} value={value} />
+            ))}
+          </dl>
+        </details>
+      )}
       {commit.parents.length > 1 && (
         <div style={{ maxWidth: 320 }}>
           <Select

@@ -12,6 +12,7 @@ import { shellWord, tarnUri } from '@/ui/snippets';
 import { EmptyState, ErrorPanel, Skeleton } from '@/ui/states';
 import { Badge, Name, Time } from '@/ui/text';
 import { Blame } from './blame';
+import { authorOf, metadataOf } from './commit_facts';
 import { graphRows, laneCount } from './graph';
 import { GraphCell, graphWidth } from './graph_cell';
 import { type Commit, isFiltered, type LogFilter, logQuery } from './log_queries';
@@ -142,8 +143,8 @@ function Log({
         width: 'minmax(80px, 1fr)',
         wideOnly: true,
         cell: (commit) => {
-          const text = Object.entries(commit.metadata ?? {})
-            .map(([key, value]) => `${key}=${value}`)
+          const text = metadataOf(commit)
+            .given.map(([key, value]) => `${key}=${value}`)
             .join(' ');
           return (
             <span className={`muted ${styles.message}`} title={text}>
@@ -157,7 +158,7 @@ function Log({
         header: 'Author',
         width: 'minmax(80px, 160px)',
         wideOnly: true,
-        cell: (commit) => <Name>{commit.committer || 'nobody'}</Name>,
+        cell: (commit) => <Name>{authorOf(commit)}</Name>,
       },
       { id: 'time', header: 'Time', width: '96px', cell: (commit) => <Time at={commit.creation_date} /> },
       {

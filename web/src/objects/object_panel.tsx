@@ -2,6 +2,7 @@ import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { useState } from 'react';
 import { answer, api, objectUrl } from '@/api/client';
+import { authorOf } from '@/history/commit_facts';
 import { Preview } from '@/preview/preview';
 import { decodeText, readBytes } from '@/preview/object_bytes';
 import { Button, buttonClass, IconButton } from '@/ui/button';
@@ -248,7 +249,7 @@ function PathHistory({ repository, at, path }: { repository: string; at: string;
                 <span className={styles.message}>
                   <Name>{commit.message || 'no message'}</Name>
                 </span>
-                <span className="muted">{commit.committer}</span>
+                <span className="muted">{authorOf(commit)}</span>
                 <span className="muted">
                   <Time at={commit.creation_date} />
                 </span>
