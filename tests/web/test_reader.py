@@ -54,6 +54,7 @@ PAGES = {
     "/r/read/-/settings?section=retention": ["retention:GetGarbageCollectionRules"],
     "/r/read/-/settings?section=quotas": ["retention:GetQuotas"],
     "/r/read/-/settings?section=deletion": ["Delete repository"],
+    "/admin/users": ["auth:ListUsers"],
     "/admin/operations": ["No request has taken long."],
     "/admin/server": ["ready: database and store answer"],
     "/admin/configuration": ["auth:ListUsers"],
@@ -101,3 +102,20 @@ def test_a_refusal_ends_when_the_policies_change(window, rest, reader):
     rest.ask("PUT", "/auth/users/reader/policies/ReadsQuotas")
     failed.get_by_role("button", name="Try again").click()
     expect(page.get_by_text("None: what is stored here is not limited.")).to_be_visible()
+
+
+def test_pages_about_users_are_offered_to_those_who_may_list_them(window, rest, reader):
+    page = window.go("/")
+    menu = page.get_by_role("navigation", name="Main")
+    expect(menu.get_by_role("link", name="Access")).to_be_visible()
+    window.sign_in(reader["access_key_id"], reader["secret_access_key"])
+    page = window.load("/")
+    expect(menu.get_by_role("link", name="Connect")).to_be_visible()
+    expect(menu.get_by_role("link", name="Access")).to_have_count(0)
+    page.get_by_role("button", name="Account of reader").click()
+    expect(page.get_by_role("menuitem", name="Connect a client")).to_be_visible()
+    expect(page.get_by_role("menuitem", name="Users and keys")).to_have_count(0)
+    page.keyboard.press("Escape")
+    page.keyboard.press("Control+k")
+    page.get_by_role("combobox", name="Search or jump to").fill("polic")
+    expect(page.get_by_role("option", name="Policies")).to_have_count(0)

@@ -2,7 +2,7 @@ import { useQuery } from '@tanstack/react-query';
 import { Link, getRouteApi, useNavigate } from '@tanstack/react-router';
 import { useState } from 'react';
 import { answer, api, type Schemas } from '@/api/client';
-import { useMay } from '@/api/permissions';
+import { permitted, resource, useMay } from '@/api/permissions';
 import { useUser } from '@/api/session';
 import { Button, IconButton } from '@/ui/button';
 import { CopyButton } from '@/ui/copy_as';
@@ -37,11 +37,13 @@ export function UsersPage() {
   const me = useUser();
   const [creating, setCreating] = useState(false);
   const rows = usePagedRows<User>(['access', 'users', 'list', search.q ?? ''], (after, signal) =>
-    answer(
-      api.GET('/auth/users', {
-        params: { query: { after, amount: pageSize, ...(search.q ? { prefix: search.q } : {}) } },
-        signal,
-      }),
+    permitted('auth:ListUsers', resource.all, () =>
+      answer(
+        api.GET('/auth/users', {
+          params: { query: { after, amount: pageSize, ...(search.q ? { prefix: search.q } : {}) } },
+          signal,
+        }),
+      ),
     ),
   );
   const may = useMay('auth:CreateUser', 'arn:lakefs:auth:::user/*');

@@ -50,3 +50,11 @@ export const serverNavigation = [
   { label: 'Operations', icon: 'server', key: 'o', to: '/admin/operations' },
   { label: 'Connect', icon: 'plug', key: 'n', to: '/connect' },
 ] as const satisfies readonly { label: string; icon: IconName; key: string; to: string }[];
+
+/** Pages for users who may list users. */
+const accessPages: readonly string[] = ['/admin/users', '/admin/groups', '/admin/policies'];
+
+/** The pages that a user is offered. */
+export function offered<Page extends { to: string }>(pages: readonly Page[], mayListUsers: boolean): Page[] {
+  return pages.filter(({ to }) => mayListUsers || !accessPages.includes(to));
+}

@@ -4,9 +4,10 @@ import { useDeferredValue, useState } from 'react';
 import { Dialog as AriaDialog } from 'react-aria-components/Dialog';
 import { Modal, ModalOverlay } from 'react-aria-components/Modal';
 import { answer, api } from '@/api/client';
+import { resource, useMay } from '@/api/permissions';
 import { refsQuery } from '@/refs/ref_queries';
 import { type Pick, PickList } from '@/ui/pick_list';
-import { repositoryNavigation, serverNavigation, serverPages } from './navigation';
+import { offered, repositoryNavigation, serverNavigation, serverPages } from './navigation';
 import { recent } from './recent';
 import styles from './palette.module.css';
 
@@ -52,6 +53,7 @@ function Commands({ onClose, repository, currentRef }: Omit<PaletteProps, 'isOpe
       ),
   });
   const refs = useQuery({ ...refsQuery(repository ?? ''), enabled: repository !== undefined });
+  const mayListUsers = useMay('auth:ListUsers', resource.all).allowed;
   const contains = (text: string) => text.toLowerCase().includes(typed.toLowerCase());
 
   const commands: Command[] = [];
@@ -113,7 +115,7 @@ function Commands({ onClose, repository, currentRef }: Omit<PaletteProps, 'isOpe
         }),
     });
   }
-  for (const item of serverNavigation) {
+  for (const item of offered(serverNavigation, mayListUsers)) {
     if (contains(item.label))
       commands.push({
         id: item.to,
@@ -124,7 +126,7 @@ function Commands({ onClose, repository, currentRef }: Omit<PaletteProps, 'isOpe
         run: () => void navigate({ to: item.to }),
       });
   }
-  for (const item of typed === '' ? [] : serverPages) {
+  for (const item of typed === '' ? [] : offered(serverPages, mayListUsers)) {
     if (contains(item.label))
       commands.push({
         id: item.to,

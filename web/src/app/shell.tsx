@@ -2,6 +2,7 @@ import { useQuery } from '@tanstack/react-query';
 import { Link, Outlet, useNavigate, useParams, useRouterState } from '@tanstack/react-router';
 import { useEffect, useState } from 'react';
 import { answer, api } from '@/api/client';
+import { resource, useMay } from '@/api/permissions';
 import { configQuery, signOut, useUser } from '@/api/session';
 import { Button, IconButton } from '@/ui/button';
 import { counted } from '@/ui/format';
@@ -10,7 +11,7 @@ import { Icon } from '@/ui/icon';
 import { Menu, MenuItem, MenuSeparator } from '@/ui/menu';
 import { Name } from '@/ui/text';
 import { repositoryQuery } from './repository_query';
-import { repositoryNavigation, serverNavigation } from './navigation';
+import { offered, repositoryNavigation, serverNavigation } from './navigation';
 import { Palette } from './palette';
 import { recent, remember } from './recent';
 import { ShortcutHelp } from './shortcut_help';
@@ -42,6 +43,7 @@ export function Shell() {
   const navigate = useNavigate();
   const [palette, setPalette] = useState(false);
   const [help, setHelp] = useState(false);
+  const serverItems = offered(serverNavigation, useMay('auth:ListUsers', resource.all).allowed);
   const inRepository = repository !== undefined && ref !== undefined;
   const links = useCurrentInView<HTMLElement>(
     useRouterState({ select: (state) => `${inRepository} ${state.resolvedLocation?.pathname}` }),
@@ -66,7 +68,7 @@ export function Shell() {
           run: () => void navigate({ to: item.to, params: { repository, ref } }),
         }))
       : []),
-    ...serverNavigation.map((item) => ({
+    ...serverItems.map((item) => ({
       keys: `g ${item.key}`,
       does: `go to ${item.label}`,
       run: () => void navigate({ to: item.to }),
@@ -129,7 +131,7 @@ export function Shell() {
                   </Link>
                 </li>
               ))
-            : serverNavigation.map((item) => (
+            : serverItems.map((item) => (
                 <li key={item.to}>
                   <Link
                     to={item.to}
@@ -223,6 +225,7 @@ function ThemeMenu() {
 function UserMenu() {
   const user = useUser();
   const navigate = useNavigate();
+  const mayListUsers = useMay('auth:ListUsers', resource.all).allowed;
   const version = useQuery(configQuery).data?.version_config?.tarn_version;
   return (
     <Menu
@@ -238,9 +241,11 @@ function UserMenu() {
       <MenuItem icon="plug" onAction={() => void navigate({ to: '/connect' })}>
         Connect a client
       </MenuItem>
-      <MenuItem icon="user" onAction={() => void navigate({ to: '/admin/users' })}>
-        Users and keys
-      </MenuItem>
+      {mayListUsers && (
+        <MenuItem icon="user" onAction={() => void navigate({ to: '/admin/users' })}>
+          Users and keys
+        </MenuItem>
+      )}
       <MenuSeparator />
       <MenuItem
         icon="arrowLeft"
