@@ -1,4 +1,4 @@
-"""Operations: long requests, the server's figures, storage."""
+"""Operations: background requests, the server's figures, storage."""
 
 import http.server
 import os
@@ -24,7 +24,7 @@ def test_a_long_request_is_listed_with_its_answer(window, rest):
     )
     assert answer.status_code == 202, answer.text
     page = window.go("/admin/operations")
-    page.get_by_role("grid", name="Long requests").get_by_text("commit", exact=True).click()
+    page.get_by_role("grid", name="Background requests").get_by_text("commit", exact=True).click()
     expect(page.get_by_role("dialog")).to_contain_text("done")
     window.review("operations")
 

@@ -24,7 +24,7 @@ export const repositoryNavigation: readonly NavigationItem[] = [
   { label: 'Changes', icon: 'diff', key: 'c', to: '/r/$repository/$ref/changes' },
   { label: 'History', icon: 'history', key: 'h', to: '/r/$repository/$ref/history' },
   { label: 'Branches', icon: 'branch', key: 'b', to: '/r/$repository/-/branches' },
-  { label: 'Requests', icon: 'request', key: 'p', to: '/r/$repository/-/requests' },
+  { label: 'Pull requests', icon: 'request', key: 'p', to: '/r/$repository/-/requests' },
   { label: 'Runs', icon: 'chart', key: 'x', to: '/r/$repository/-/runs' },
   { label: 'Promotion', icon: 'promote', key: 'm', to: '/r/$repository/-/promotions' },
   { label: 'Automation', icon: 'automation', key: 'a', to: '/r/$repository/-/automation' },
@@ -37,9 +37,9 @@ export const serverPages = [
   { label: 'Policies', icon: 'user', to: '/admin/policies' },
   { label: 'Permission check', icon: 'user', to: '/admin/permissions' },
   { label: 'Jobs: imports, verifications', icon: 'server', to: '/admin/jobs' },
-  { label: 'Server: health and figures', icon: 'server', to: '/admin/server' },
+  { label: 'Background requests', icon: 'server', to: '/admin/operations' },
   { label: 'Configuration', icon: 'server', to: '/admin/configuration' },
-  { label: 'Storage and garbage collection', icon: 'server', to: '/admin/storage' },
+  { label: 'Storage and collection', icon: 'server', to: '/admin/storage' },
   { label: 'Deleted repositories', icon: 'trash', to: '/admin/deleted' },
 ] as const satisfies readonly { label: string; icon: IconName; to: string }[];
 
@@ -47,7 +47,7 @@ export const serverPages = [
 export const serverNavigation = [
   { label: 'Repositories', icon: 'data', key: 'r', to: '/' },
   { label: 'Access', icon: 'user', key: 'u', to: '/admin/users' },
-  { label: 'Operations', icon: 'server', key: 'o', to: '/admin/operations' },
+  { label: 'Operations', icon: 'server', key: 'o', to: '/admin/server' },
   { label: 'Connect', icon: 'plug', key: 'n', to: '/connect' },
 ] as const satisfies readonly { label: string; icon: IconName; key: string; to: string }[];
 

@@ -4,11 +4,11 @@ import { useCurrentInView } from '@/ui/current_in_view';
 import styles from './operations.module.css';
 
 const pages = [
-  { to: '/admin/operations', label: 'Long requests' },
-  { to: '/admin/jobs', label: 'Jobs' },
   { to: '/admin/server', label: 'Server' },
+  { to: '/admin/storage', label: 'Storage and collection' },
+  { to: '/admin/jobs', label: 'Jobs' },
+  { to: '/admin/operations', label: 'Background requests' },
   { to: '/admin/configuration', label: 'Configuration' },
-  { to: '/admin/storage', label: 'Storage' },
   { to: '/admin/deleted', label: 'Deleted repositories' },
 ] as const;
 

@@ -56,11 +56,11 @@ export function OperationsPage() {
     { id: 'updated', header: 'Changed', width: '96px', wideOnly: true, cell: (row) => <Time at={row.updated} /> },
   ];
   return (
-    <OperationsFrame title="Long requests">
+    <OperationsFrame title="Background requests">
       <Loaded query={list} rows={6}>
         {(data) => (
           <DataTable
-            label="Long requests"
+            label="Background requests"
             fill
             columns={columns}
             count={data.results.length}
@@ -98,7 +98,7 @@ function OperationDialog({ id, onClose }: { id: string; onClose: () => void }) {
       query.state.data && ['running', 'cancelling'].includes(query.state.data.state) ? pollMs : false,
   });
   return (
-    <Dialog title="Long request" isOpen onClose={onClose} side>
+    <Dialog title="Background request" isOpen onClose={onClose} side>
       <Loaded query={found} rows={4}>
         {(data) => (
           <div className="stack">

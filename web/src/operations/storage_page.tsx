@@ -36,7 +36,7 @@ export function StoragePage() {
   });
   const chosen = search.repository ?? repositories.data?.[0];
   return (
-    <OperationsFrame title="Storage" scrolls>
+    <OperationsFrame title="Storage and collection" scrolls>
       <Loaded query={repositories} rows={2}>
         {(names) =>
           chosen === undefined ? (

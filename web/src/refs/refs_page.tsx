@@ -128,8 +128,8 @@ function NamedRefs({ kind }: { kind: RefKind }) {
             },
             {
               id: 'requests',
-              header: 'Requests',
-              width: '88px',
+              header: 'Pull requests',
+              width: '112px',
               wideOnly: true,
               cell: (ref: NamedRef) => <OpenRequests repository={repository} branch={ref.name} />,
             },
