@@ -77,7 +77,7 @@ export function Comparison({ sides, place, onPlace, empty, objectActions, prefix
     {
       id: 'kind',
       header: 'Change',
-      width: '96px',
+      width: '112px',
       cell: (row) => (
         <Badge kind={kindLabels[row.type].badge}>
           <span aria-hidden="true">{kindLabels[row.type].mark}&nbsp;</span>

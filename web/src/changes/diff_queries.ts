@@ -77,13 +77,13 @@ export const commitOfRefQuery = (repository: string, ref: string) =>
 
 export const kindLabels: Record<
   Change['type'],
-  { mark: string; word: string; badge: 'added' | 'removed' | 'changed' | 'waiting' }
+  { mark: string; word: string; badge: 'added' | 'removed' | 'changed' }
 > = {
   added: { mark: '+', word: 'added', badge: 'added' },
   removed: { mark: '−', word: 'removed', badge: 'removed' },
   changed: { mark: '~', word: 'changed', badge: 'changed' },
   prefix_changed: { mark: '~', word: 'changed', badge: 'changed' },
-  conflict: { mark: '!', word: 'conflict', badge: 'waiting' },
+  conflict: { mark: '!', word: 'conflict', badge: 'removed' },
 };
 
 /** Objects that differ. */
