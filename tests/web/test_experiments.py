@@ -90,6 +90,9 @@ def test_the_table_filters_sorts_and_marks_regressions(window, rest, runs):
     slower = rows(page).filter(has_text="exp-2")
     expect(slower).to_contain_text("+0.11 better than the champion")
     expect(slower).to_contain_text("+15 worse than the champion")
+    page.set_viewport_size(browsers.NARROW)
+    expect(slower.get_by_title("0.92 (", exact=False)).to_be_in_viewport(ratio=1)
+    page.set_viewport_size(browsers.WIDE)
     window.review("runs")
     # By keyboard: a name, an operator, a number.
     field = page.get_by_role("combobox", name="Filter runs")

@@ -1,7 +1,7 @@
 import { Link } from '@tanstack/react-router';
 import { useMemo } from 'react';
 import { Button } from '@/ui/button';
-import { type Column, DataTable, type Sorting } from '@/ui/data_table';
+import { type Column, DataTable, type Sorting, useNarrow } from '@/ui/data_table';
 import { shortRef } from '@/ui/format';
 import { usePagedRows } from '@/ui/paged_rows';
 import { EmptyState, ErrorPanel, Skeleton } from '@/ui/states';
@@ -62,6 +62,8 @@ export function NoRuns({ repository, onRecord, refused }: NoRunsProps) {
 }
 
 const namedRun = 168;
+/** Where the window is narrow, so that a metric fits beside it. */
+const namedRunNarrow = 128;
 
 /** Of one filter, page by page; only the chosen columns are fetched. */
 export function RunsTable({
@@ -82,6 +84,7 @@ export function RunsTable({
     listRuns(repository, search, columns, after, pageSize, signal),
   );
   const champion = standards?.champion ?? null;
+  const narrow = useNarrow();
 
   const ranges = useMemo(() => {
     const out = new Map<string, Range>();
@@ -114,11 +117,29 @@ export function RunsTable({
       ...columns.filter((column) => pinned.includes(column)),
       ...columns.filter((column) => !pinned.includes(column)),
     ];
+    const branch: Column<ListedRun> = {
+      id: 'branch',
+      header: 'Branch',
+      width: '136px',
+      cell: (run) =>
+        run.branch ? (
+          <Link
+            to="/r/$repository/$ref/data"
+            params={{ repository, ref: run.branch }}
+            search={{}}
+            style={{ minWidth: 0 }}
+          >
+            <Name>{run.branch}</Name>
+          </Link>
+        ) : (
+          <span className="muted">none</span>
+        ),
+    };
     return [
       {
         id: 'run',
         header: 'Run',
-        width: `${namedRun}px`,
+        width: `${narrow ? namedRunNarrow : namedRun}px`,
         cell: (run) => (
           <>
             <Link to="/r/$repository/-/runs/$run" params={{ repository, run: run.id }} className="mono">
@@ -129,24 +150,7 @@ export function RunsTable({
         ),
       },
       ...ordered.slice(0, pinned.length).map(value),
-      {
-        id: 'branch',
-        header: 'Branch',
-        width: '136px',
-        cell: (run) =>
-          run.branch ? (
-            <Link
-              to="/r/$repository/$ref/data"
-              params={{ repository, ref: run.branch }}
-              search={{}}
-              style={{ minWidth: 0 }}
-            >
-              <Name>{run.branch}</Name>
-            </Link>
-          ) : (
-            <span className="muted">none</span>
-          ),
-      },
+      ...(narrow ? [] : [branch]),
       {
         id: 'commit',
         header: 'Commit',
@@ -159,6 +163,7 @@ export function RunsTable({
         ),
       },
       ...ordered.slice(pinned.length).map(value),
+      ...(narrow ? [branch] : []),
       { id: 'experiment', header: 'Experiment', width: '120px', cell: (run) => <Name>{run.experiment}</Name> },
       {
         id: 'created',
@@ -168,7 +173,7 @@ export function RunsTable({
         cell: (run) => <Time at={run.creation_date} />,
       },
     ];
-  }, [columns, pinned, ranges, standards, champion, repository]);
+  }, [columns, pinned, ranges, standards, champion, repository, narrow]);
 
   const sorting: Sorting = order
     ? { by: order.replace(/^-/, ''), descending: order.startsWith('-') }
