@@ -3,15 +3,20 @@ import { Link, getRouteApi } from '@tanstack/react-router';
 import { useState } from 'react';
 import { answer, api } from '@/api/client';
 import { resource, useMay } from '@/api/permissions';
+import { shownNumber } from '@/experiments/run_values';
 import { Button } from '@/ui/button';
 import { CopyAs, CopyButton } from '@/ui/copy_as';
 import { EmptyState, Loaded } from '@/ui/states';
-import { Badge, Time } from '@/ui/text';
+import { Badge, Name, Time } from '@/ui/text';
 import { DecisionDialog } from './decision_dialog';
+import { winnerOf } from './evidence';
 import { aliasHistoryQuery, aliasesQuery, promotionQuery, promotionsKey } from './promotion_queries';
 import styles from './promotion.module.css';
 
 const route = getRouteApi('/signed-in/r/$repository/-/aliases/$alias');
+
+/** Newest moves whose promotions are asked for. */
+const detailedMax = 20;
 
 /** Where an alias was, who moved it and on what evidence; and the way back. */
 export function AliasPage() {
@@ -103,7 +108,7 @@ export function AliasPage() {
             </EmptyState>
           ) : (
             <ol className={styles.timeline}>
-              {data.results.map((change) => (
+              {data.results.map((change, at) => (
                 <li key={change.version}>
                   <div>
                     <strong>
@@ -131,6 +136,9 @@ export function AliasPage() {
                     <Time at={change.creation_date} /> by {change.actor}{' '}
                     {change.version === newest?.version && <Badge kind="accent">now</Badge>}
                   </div>
+                  {change.promotion_id && at < detailedMax && (
+                    <Winner repository={repository} promotion={change.promotion_id} />
+                  )}
                   {change.reason && <div>{change.reason}</div>}
                   <div className="muted">
                     {change.promotion_id && (
@@ -174,6 +182,24 @@ export function AliasPage() {
           onClose={() => setRolling(false)}
         />
       )}
+    </div>
+  );
+}
+
+/** The candidate that a promotion moved the alias to, with its metrics and those of the one before. */
+function Winner({ repository, promotion }: { repository: string; promotion: string }) {
+  const found = useQuery(promotionQuery(repository, promotion)).data;
+  const winner = found && winnerOf(found);
+  if (!winner) return null;
+  return (
+    <div className="toolbar">
+      <Name>{winner.candidate}</Name>
+      {winner.values.map(({ name, value, before }) => (
+        <span key={name}>
+          <span className="muted">{name}</span> {shownNumber(Number(value))}
+          {before !== undefined && <span className="muted"> (before {shownNumber(Number(before))})</span>}
+        </span>
+      ))}
     </div>
   );
 }

@@ -11,6 +11,15 @@ export function evidenceOf({ evidence }: Pick<Schemas['Promotion'], 'evidence'>)
   return evidence && Array.isArray(evidence.candidates) ? evidence : null;
 }
 
+/** The candidate that a promotion took, with its values and those of the champion that it replaced; null of a rollback, and before one won. */
+export function winnerOf({ winner, review, undoes }: Pick<Schemas['Promotion'], 'winner' | 'review' | 'undoes'>) {
+  if (undoes || !winner?.ref) return null;
+  const values = Object.entries(review?.values ?? {}).flatMap(([name, { candidate, champion }]) =>
+    candidate === null || candidate === undefined ? [] : [{ name, value: candidate, before: champion ?? undefined }],
+  );
+  return { candidate: winner.ref, values };
+}
+
 export interface Figures {
   value: string;
   origin: string;

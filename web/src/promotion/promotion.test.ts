@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { evidenceOf, figuresOf } from './evidence';
+import { evidenceOf, figuresOf, winnerOf } from './evidence';
 import { diffLines } from './line_diff';
 import {
   fieldOf,
@@ -40,6 +40,26 @@ describe('figures of a rule', () => {
   it('takes evidence with candidates alone', () => {
     expect(evidenceOf({ evidence: {} as never })).toBeNull();
     expect(evidenceOf({ evidence: { candidates: [] } as never })).not.toBeNull();
+  });
+});
+
+describe('the winner of a promotion', () => {
+  const review = {
+    values: { accuracy: { candidate: '0.9', champion: '0.75' }, loss: { candidate: '0.1', champion: null }, new: {} },
+  } as never;
+  it('has its values beside those of the champion', () => {
+    expect(winnerOf({ winner: { ref: 'exp-2', commit: 'c' }, review })).toEqual({
+      candidate: 'exp-2',
+      values: [
+        { name: 'accuracy', value: '0.9', before: '0.75' },
+        { name: 'loss', value: '0.1', before: undefined },
+      ],
+    });
+  });
+  it('is nothing of a rollback, and before one won', () => {
+    expect(winnerOf({ winner: { ref: 'exp-2' }, undoes: 'p1', review })).toBeNull();
+    expect(winnerOf({ review })).toBeNull();
+    expect(winnerOf({ winner: { ref: 'exp-2' } })).toEqual({ candidate: 'exp-2', values: [] });
   });
 });
 
