@@ -37,6 +37,7 @@ export const serverPages = [
   { label: 'Policies', icon: 'user', to: '/admin/policies' },
   { label: 'Permission check', icon: 'user', to: '/admin/permissions' },
   { label: 'Jobs: imports, verifications', icon: 'server', to: '/admin/jobs' },
+  { label: 'Server: health and figures', icon: 'server', to: '/admin/server' },
   { label: 'Background requests', icon: 'server', to: '/admin/operations' },
   { label: 'Configuration', icon: 'server', to: '/admin/configuration' },
   { label: 'Storage and collection', icon: 'server', to: '/admin/storage' },

@@ -129,7 +129,7 @@ function Commands({ onClose, repository, currentRef }: Omit<PaletteProps, 'isOpe
   for (const item of typed === '' ? [] : offered(serverPages, mayListUsers)) {
     if (contains(item.label))
       commands.push({
-        id: item.to,
+        id: item.label,
         label: item.label,
         icon: item.icon,
         group: 'Server',
