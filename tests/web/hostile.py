@@ -57,6 +57,10 @@ NOTEBOOK = json.dumps(
                         },
                     },
                     {"output_type": "display_data", "data": {"image/png": '" onerror="' + SET}},
+                    {
+                        "output_type": "display_data",
+                        "data": {"text/html": f"<table onclick='{SET}'><tr><td>{HTML}</td></tr></table>", "text/plain": "table"},
+                    },
                     {"output_type": "error", "ename": "E", "evalue": "v", "traceback": [f"\u001b[31m<script>{SET}</script>"]},
                 ],
             },

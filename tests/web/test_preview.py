@@ -131,6 +131,14 @@ def long_film():
     return data[:at] + struct.pack(">I4s", FILLER_BYTES, b"free") + bytes(FILLER_BYTES - 8) + data[at:]
 
 
+def has_cells(panel):
+    expect(panel.get_by_role("heading", name="Title of cells")).to_be_visible()
+    table = panel.get_by_title("Table of output 2 of cell 2")
+    expect(table.content_frame.get_by_role("cell", name="0.75")).to_be_visible()
+    expect(table).to_have_attribute("sandbox", "")
+    expect(panel.get_by_text("0  0.75")).to_have_count(0)
+
+
 def has_arrays(panel):
     for name, kind, shape in (("weights", "float32", "(3, 4)"), ("labels", "int64", "(50000)"), ("names", "<U1", "(2)")):
         expect(panel.get_by_role("row").filter(has_text=name)).to_contain_text(kind)
@@ -208,7 +216,17 @@ FILES = {
                     {
                         "cell_type": "code",
                         "source": "1 + 1",
-                        "outputs": [{"output_type": "execute_result", "data": {"text/plain": "2"}}],
+                        "outputs": [
+                            {"output_type": "execute_result", "data": {"text/plain": "2"}},
+                            {
+                                "output_type": "execute_result",
+                                "data": {
+                                    "text/plain": "   loss\n0  0.75",
+                                    "text/html": '<table border="1" class="dataframe"><tr><th></th><th>loss</th></tr>'
+                                    "<tr><th>0</th><td>0.75</td></tr></table>",
+                                },
+                            },
+                        ],
                     },
                 ],
                 "metadata": {},
@@ -216,7 +234,7 @@ FILES = {
                 "nbformat_minor": 5,
             }
         ),
-        lambda panel: expect(panel.get_by_role("heading", name="Title of cells")).to_be_visible(),
+        has_cells,
     ),
     "array.npy": (npy(), lambda panel: expect(panel.get_by_text("1, 2.5, 3, 4, 5, 6")).to_be_visible()),
     "arrays.npz": (npz(numpy.savez), has_arrays),

@@ -43,7 +43,16 @@ function Rendered({ shown }: { shown: Shown }) {
 }
 
 /** sandbox="" gives the frame no origin, no scripts, no forms and no way out; the page's policy holds in it too. */
-function Frame({ html, title }: { html: string; title: string }) {
+export function Frame({ html, title, height }: { html: string; title: string; height?: number }) {
   const inert = useMemo(() => withoutActiveContent(html), [html]);
-  return <iframe className={styles.frame} sandbox="" srcDoc={inert} title={title} referrerPolicy="no-referrer" />;
+  return (
+    <iframe
+      className={styles.frame}
+      style={height === undefined ? undefined : { height }}
+      sandbox=""
+      srcDoc={inert}
+      title={title}
+      referrerPolicy="no-referrer"
+    />
+  );
 }

@@ -5,7 +5,9 @@ const elements = new Set(
     'strong sub summary sup table tbody td tfoot th thead time tr u ul var wbr title',
   ].flatMap((line) => line.split(' ')),
 );
-const attributes = new Set('alt colspan dir headers height lang rowspan scope span start title width'.split(' '));
+const attributes = new Set(
+  'align alt border colspan dir headers height lang rowspan scope span start title valign width'.split(' '),
+);
 
 /**
  * The document with text, structure and images of data: alone. It is parsed without running or fetching anything, and

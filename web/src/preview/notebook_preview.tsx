@@ -3,7 +3,9 @@ import { Button } from '@/ui/button';
 import { Loaded } from '@/ui/states';
 import { Code } from './code';
 import { Markdown } from './markdown';
+import { Frame } from './html_preview';
 import { useMarkdownLinks } from './markdown_preview';
+import { isTable, tableHeight } from './notebook_tables';
 import { decodeText, type Shown, useBytes } from './object_bytes';
 import { Note } from './part_note';
 import { Unreadable } from './preview_boundary';
@@ -32,7 +34,7 @@ interface Cell {
 const joined = (text: unknown): string => (Array.isArray(text) ? text.join('') : typeof text === 'string' ? text : '');
 const withoutColours = (text: string) => text.replace(/\u001b\[[0-9;]*m/g, '');
 
-/** Cells with their stored outputs. Nothing is run: HTML and scripts in outputs are shown as text. */
+/** Cells with their stored outputs. Nothing is run: tables are shown in a sandboxed frame, other HTML and scripts as text. */
 export function NotebookPreview({ shown }: { shown: Shown }) {
   const query = useBytes(shown, notebookBytesMax);
   if (shown.size > notebookBytesMax)
@@ -91,7 +93,7 @@ function Cells({ shown, content }: { shown: Shown; content: Uint8Array }) {
                 role="region"
                 aria-label={`Output ${at + 1} of cell ${index + 1}`}
               >
-                <OutputView output={output} />
+                <OutputView output={output} title={`Table of output ${at + 1} of cell ${index + 1}`} />
               </div>
             ))}
           </section>
@@ -102,7 +104,7 @@ function Cells({ shown, content }: { shown: Shown; content: Uint8Array }) {
   );
 }
 
-function OutputView({ output }: { output: Output }) {
+function OutputView({ output, title }: { output: Output; title: string }) {
   if (output.output_type === 'error')
     return <pre>{withoutColours((output.traceback ?? [`${output.ename}: ${output.evalue}`]).join('\n'))}</pre>;
   const data = output.data ?? {};
@@ -112,6 +114,7 @@ function OutputView({ output }: { output: Output }) {
   }
   const text = joined(output.text) || joined(data['text/plain']);
   const html = joined(data['text/html']);
+  if (isTable(html)) return <Frame html={html} title={title} height={tableHeight(html)} />;
   return (
     <>
       {text && <pre>{withoutColours(text)}</pre>}
