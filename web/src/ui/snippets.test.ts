@@ -32,4 +32,12 @@ describe('snippets of an object', () => {
     expect(texts[2]).toBe("tarn fs cat 'tarn://digits/main/a b.png'");
     expect(texts.at(-1)).toContain("objects?path=a%20b.png'");
   });
+  it('read Parquet with pandas', () => {
+    const pandas = (path: string) =>
+      objectSnippets('digits', 'main', path, 'http://h:1').find(({ label }) => label === 'Python (pandas)')?.text;
+    expect(pandas('t/a.parquet')).toBe(
+      'pandas.read_parquet("s3://digits/main/t/a.parquet", storage_options={"endpoint_url": "http://h:1"})',
+    );
+    expect(pandas('t/a.csv')).toBeUndefined();
+  });
 });

@@ -34,6 +34,14 @@ export function objectSnippets(repository: string, ref: string, path: string, or
       label: 'Python (boto3)',
       text: `s3.get_object(Bucket=${pythonText(repository)}, Key=${pythonText(`${ref}/${path}`)})`,
     },
+    ...(/\.(parquet|pq)$/i.test(path)
+      ? [
+          {
+            label: 'Python (pandas)',
+            text: `pandas.read_parquet(${pythonText(s3Uri(repository, ref, path))}, storage_options={"endpoint_url": ${pythonText(origin)}})`,
+          },
+        ]
+      : []),
     { label: 'aws', text: `aws --endpoint-url ${origin} s3 cp ${shellWord(s3Uri(repository, ref, path))} .` },
     {
       label: 'curl',
