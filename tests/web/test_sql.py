@@ -377,3 +377,36 @@ def test_limits_of_a_query_are_said(open_window, repository, files):
     panel.get_by_label("SELECT").fill("SELECT count(*) AS n FROM object")
     panel.get_by_role("button", name="Run").click()
     expect(panel.get_by_role("gridcell", name="50000")).to_be_visible()
+
+
+def test_a_profile_counts_what_duckdb_counts(window, repository, files, tmp_path):
+    (tmp_path / "rows.parquet").write_bytes(files["rows.parquet"])
+    connection = duckdb.connect(config={"threads": 1})
+    connection.execute(f"CREATE TABLE object AS FROM read_parquet('{tmp_path / 'rows.parquet'}')")
+    asked = []
+    window.page.on("request", lambda request: asked.append(request.url))
+    page = window.load(f"/r/{repository}/main/data?object=rows.parquet")
+    button = page.get_by_role("button", name="Profile", exact=True)
+    expect(button).to_be_visible()
+    assert not [url for url in asked if "duckdb" in url or "sql_worker" in url]
+    button.click()
+    panel = page.get_by_role("region", name="Profile", exact=True)
+    expect(panel.get_by_role("status")).to_contain_text(", in ")
+    cells_of = "rows => rows.slice(1).map(row => [...row.children].map(cell => cell.innerText))"
+    rows = {cells[0]: cells for cells in panel.get_by_role("row").evaluate_all(cells_of)}
+    described = connection.execute("SELECT column_name FROM (DESCRIBE object)").fetchall()
+    assert list(rows) == [name for (name,) in described]
+    for name, cells in rows.items():
+        nulls, distinct, least, most = connection.execute(
+            f'SELECT count(*) - count("{name}"), count(DISTINCT "{name}"), min("{name}")::VARCHAR, max("{name}")::VARCHAR FROM object'
+        ).fetchone()
+        assert int(cells[2].split(" ")[0].replace(",", "")) == nulls, name
+        assert int(cells[3].replace(",", "")) == distinct, name
+        assert least[:8] in cells[4] and most[:8] in cells[5], (name, cells)
+    bins = connection.execute(
+        "SELECT least(19, floor((ratio - lo) / (hi - lo) * 20)) AS bin, count(*) FROM object, "
+        "(SELECT min(ratio) AS lo, max(ratio) AS hi FROM object) WHERE ratio IS NOT NULL GROUP BY bin ORDER BY bin"
+    ).fetchall()
+    shown = panel.get_by_role("img", name="Histogram of ratio").get_attribute("aria-label")
+    assert shown == f"Histogram of ratio: {', '.join(str(rows) for _, rows in bins)}"
+    window.review("preview-profile")

@@ -1,11 +1,9 @@
 import { useQuery } from '@tanstack/react-query';
-import { useState } from 'react';
-import { Button } from '@/ui/button';
 import { bytes, counted } from '@/ui/format';
 import { Loaded } from '@/ui/states';
 import { type Shown, readBytes } from './object_bytes';
 import { Unreadable } from './preview_boundary';
-import { SqlPanel } from './sql_panel';
+import { TableTools } from './table_tools';
 import { TableView } from './table_view';
 import styles from './preview.module.css';
 
@@ -15,7 +13,6 @@ const rowsShown = 1000;
 /** Arrow IPC, as a file, a stream, or Feather. */
 export function ArrowPreview({ shown }: { shown: Shown }) {
   const isTooBig = shown.size > arrowBytesMax;
-  const [sql, setSql] = useState(false);
   const table = useQuery({
     queryKey: ['arrow', shown.repository, shown.ref, shown.path, shown.checksum],
     staleTime: Infinity,
@@ -36,16 +33,12 @@ export function ArrowPreview({ shown }: { shown: Shown }) {
     <Loaded query={table} rows={8}>
       {({ names, types, rows, count }) => (
         <>
-          <div className={styles.bar}>
+          <TableTools shown={shown} kind="arrow">
             <span>
               {counted(count, 'row')}, {counted(names.length, 'column')}
               {rows.length < count && `; the first ${counted(rows.length, 'row')}`}
             </span>
-            <Button aria-expanded={sql} onPress={() => setSql(!sql)}>
-              SQL
-            </Button>
-          </div>
-          {sql && <SqlPanel shown={shown} kind="arrow" />}
+          </TableTools>
           <details className={styles.bar}>
             <summary>Schema</summary>
             <table>

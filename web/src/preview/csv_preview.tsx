@@ -6,7 +6,7 @@ import { delimiterOf, parseCsv } from './csv';
 import { decodeText, type Shown, useBytes } from './object_bytes';
 import { PartNote } from './part_note';
 import { Unreadable } from './preview_boundary';
-import { SqlPanel } from './sql_panel';
+import { TableTools } from './table_tools';
 import { TableView } from './table_view';
 import { TextPreview } from './text_preview';
 import styles from './preview.module.css';
@@ -18,17 +18,12 @@ const rowsMax = 100_000;
 export function CsvPreview({ shown }: { shown: Shown }) {
   const [limit, setLimit] = useState(firstBytes);
   const [source, setSource] = useState(false);
-  const [sql, setSql] = useState(false);
   const query = useBytes(shown, limit);
   return (
     <>
-      <div className={styles.bar}>
+      <TableTools shown={shown} kind="csv">
         <Button onPress={() => setSource(!source)}>{source ? 'Show table' : 'Show source'}</Button>
-        <Button aria-expanded={sql} onPress={() => setSql(!sql)}>
-          SQL
-        </Button>
-      </div>
-      {sql && <SqlPanel shown={shown} kind="csv" />}
+      </TableTools>
       {source ? (
         <TextPreview shown={shown} />
       ) : (

@@ -6,7 +6,7 @@ import { Loaded } from '@/ui/states';
 import { type Shown, readBytes } from './object_bytes';
 import { Note } from './part_note';
 import { Unreadable } from './preview_boundary';
-import { SqlPanel } from './sql_panel';
+import { TableTools } from './table_tools';
 import { TableView } from './table_view';
 import styles from './preview.module.css';
 
@@ -23,7 +23,6 @@ function bufferOf(shown: Shown) {
 
 export function ParquetPreview({ shown }: { shown: Shown }) {
   const [from, setFrom] = useState(0);
-  const [sql, setSql] = useState(false);
   const metadata = useQuery({
     queryKey: ['parquet', shown.repository, shown.ref, shown.path, shown.checksum],
     staleTime: Infinity,
@@ -62,30 +61,33 @@ export function ParquetPreview({ shown }: { shown: Shown }) {
         const to = Math.min(rows, from + rowsAtOnce);
         return (
           <>
-            <div className={styles.bar}>
+            <TableTools
+              shown={shown}
+              kind="parquet"
+              after={
+                <>
+                  <span className="grow" />
+                  {rows > rowsAtOnce && (
+                    <span className={styles.pager}>
+                      <Button onPress={() => setFrom(Math.max(0, from - rowsAtOnce))} isDisabled={from === 0}>
+                        Previous
+                      </Button>
+                      <span>
+                        {count(from + 1)} to {count(to)}
+                      </span>
+                      <Button onPress={() => setFrom(from + rowsAtOnce)} isDisabled={to >= rows}>
+                        Next
+                      </Button>
+                    </span>
+                  )}
+                </>
+              }
+            >
               <span>
                 {counted(rows, 'row')}, {counted(names.length, 'column')},{' '}
                 {counted(file.row_groups.length, 'row group')}
               </span>
-              <Button aria-expanded={sql} onPress={() => setSql(!sql)}>
-                SQL
-              </Button>
-              <span className="grow" />
-              {rows > rowsAtOnce && (
-                <span className={styles.pager}>
-                  <Button onPress={() => setFrom(Math.max(0, from - rowsAtOnce))} isDisabled={from === 0}>
-                    Previous
-                  </Button>
-                  <span>
-                    {count(from + 1)} to {count(to)}
-                  </span>
-                  <Button onPress={() => setFrom(from + rowsAtOnce)} isDisabled={to >= rows}>
-                    Next
-                  </Button>
-                </span>
-              )}
-            </div>
-            {sql && <SqlPanel shown={shown} kind="parquet" />}
+            </TableTools>
             <details className={styles.bar}>
               <summary>Schema</summary>
               <table>

@@ -4,7 +4,7 @@ import { Loaded } from '@/ui/states';
 import { useQuery } from '@tanstack/react-query';
 import { decodeText, type Shown, useBytes } from './object_bytes';
 import { Note } from './part_note';
-import { SqlPanel } from './sql_panel';
+import { TableTools } from './table_tools';
 import { TextPreview } from './text_preview';
 import styles from './preview.module.css';
 
@@ -45,20 +45,20 @@ function TreePreview({
   parse: (text: string) => Promise<unknown>;
 }) {
   const [source, setSource] = useState(false);
-  const [sql, setSql] = useState(false);
   const tooBig = shown.size > treeBytesMax;
+  const switcher = !tooBig && (
+    <Button onPress={() => setSource(!source)}>{source ? 'Show tree' : 'Show source'}</Button>
+  );
   return (
     <>
       {tooBig && <Note>Too large for a tree; the text is shown in part.</Note>}
-      <div className={styles.bar}>
-        {!tooBig && <Button onPress={() => setSource(!source)}>{source ? 'Show tree' : 'Show source'}</Button>}
-        {language === 'json' && (
-          <Button aria-expanded={sql} onPress={() => setSql(!sql)}>
-            SQL
-          </Button>
-        )}
-      </div>
-      {sql && <SqlPanel shown={shown} kind="json" />}
+      {language === 'json' ? (
+        <TableTools shown={shown} kind="json">
+          {switcher}
+        </TableTools>
+      ) : (
+        <div className={styles.bar}>{switcher}</div>
+      )}
       {source || tooBig ? (
         <TextPreview shown={shown} language={language} />
       ) : (
