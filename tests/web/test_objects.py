@@ -131,7 +131,9 @@ def test_the_readme_of_a_folder_is_shown_below_it(window, rest):
     rest.upload("told", "set/notes/more.md", "# More")
     rest.upload("told", "set/pixel.png", PIXEL)
     rest.upload("told", "large/README.md", "x" * 300_000)
-    rest.upload("told", "set/README.md", "# Of main\n\n<script>window.owned = true</script>\n\n[more](notes/more.md) ![dot](pixel.png)")
+    rest.upload(
+        "told", "set/README.md", "# Of main\n\n<script>window.owned = true</script>\n\n[more](notes/more.md) ![dot](pixel.png)"
+    )
     rest.commit("told", "first")
     rest.branch("told", "side")
     rest.upload("told", "set/README.md", "# Of the side", branch="side")

@@ -158,7 +158,7 @@ def test_a_rollback_says_what_it_undoes_and_the_timeline_shows_it(window, rest, 
     page = window.go(f"/r/{REPO}/-/aliases/champion")
     before = rest.get(f"/repositories/{REPO}/aliases/champion/history")["results"]
     expect(page.get_by_role("heading", name="Timeline")).to_be_visible()
-    expect(page.get_by_role("listitem").filter(has_text="now")).to_contain_text("exp-2accuracy 0.9")
+    expect(page.get_by_role("listitem").filter(has_text="accuracy").first).to_contain_text("exp-2accuracy 0.9 (before 0.75)")
     window.review("alias")
     page.get_by_role("button", name="Roll back…").click()
     dialog = page.get_by_role("dialog")
