@@ -97,7 +97,7 @@ export function ProfilePanel({ shown, kind }: { shown: Shown; kind: SqlSource['k
             <table>
               <thead>
                 <tr>
-                  {['Column', 'Type', 'Nulls', 'Distinct', 'Least', 'Greatest', 'Values'].map((head) => (
+                  {['Column', 'Values', 'Nulls', 'Distinct', 'Least', 'Greatest'].map((head) => (
                     <th key={head}>{head}</th>
                   ))}
                 </tr>
@@ -116,25 +116,20 @@ export function ProfilePanel({ shown, kind }: { shown: Shown; kind: SqlSource['k
 }
 
 function ColumnRow({ column, values }: { column: ColumnProfile; values: Values | undefined }) {
+  const found = typeof values === 'object' ? values : undefined;
   return (
     <tr>
-      <th scope="row" className="mono">
-        {column.name}
+      <th scope="row">
+        <div className="mono">{column.name}</div>
+        <div className={`muted ${styles.end}`}>
+          <Name>{column.type}</Name>
+        </div>
       </th>
-      <td className="muted">{column.type}</td>
+      <td>{typeof values === 'string' ? values : found && <Shares column={column} shares={found.shares} />}</td>
       <td className="numeric">{percent(column.nulls, column.rows)}</td>
-      {typeof values === 'string' ? (
-        <td colSpan={4} className="muted">
-          {values}
-        </td>
-      ) : (
-        <>
-          <td className="numeric">{values && count(values.ends.distinct)}</td>
-          <td>{values && <End value={values.ends.min} />}</td>
-          <td>{values && <End value={values.ends.max} />}</td>
-          <td>{values && <Shares column={column} shares={values.shares} />}</td>
-        </>
-      )}
+      <td className="numeric">{found && count(found.ends.distinct)}</td>
+      <td>{found && <End value={found.ends.min} />}</td>
+      <td>{found && <End value={found.ends.max} />}</td>
     </tr>
   );
 }
