@@ -374,7 +374,7 @@ def test_one_object_is_renamed_edited_and_annotated(window, rest):
     dialog.get_by_role("button", name="Save").click()
     expect(dialog).to_be_hidden()
     assert rest.read("edited", "README.md") == b"# New\n"
-    expect(page.get_by_role("heading", name="New")).to_be_visible()
+    expect(page.get_by_role("complementary", name="Details").get_by_role("heading", name="New")).to_be_visible()
 
     page.get_by_role("button", name="More", exact=True).click()
     page.get_by_role("menuitem", name="Edit metadata…").click()

@@ -118,8 +118,7 @@ export function DataPage() {
     setJump('start');
     void navigate({ search: { ...search, from: undefined } });
   };
-  const foundReadme = useReadme(repository, ref, path);
-  const readme = foundReadme?.path === search.object ? null : foundReadme; // its details show it
+  const readme = useReadme(repository, ref, path);
   const seen = useRef(new Map<string, ObjectStats>());
   const row = (index: number) => {
     const item = rows.row(index);
