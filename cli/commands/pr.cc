@@ -11,7 +11,7 @@
 namespace tarn::cli {
 namespace {
 
-constexpr std::string_view kIdHelp = "tarn://repository/id, or an id in --repo";
+constexpr std::string_view kIdHelp = "tarn://repository/12 with its number or id, or 12 in --repo";
 
 std::string pull_path(const Uri& uri) {
   return api_path({"repositories", uri.repository, "pulls", uri.ref});
@@ -40,7 +40,8 @@ void print_pull(Session& session, const Uri& uri) {
                         approval.value("valid", false) ? "" : " (void)");
   }
   std::vector<std::pair<std::string, std::string>> lines = {
-      {"pull request", to_string(uri)},
+      {"pull request", to_string(Uri{uri.repository, pull.value("id", ""), ""})},
+      {"number", str_cat("#", pull.value("number", 0))},
       {"title", pull.value("title", "")},
       {"status", pull.value("status", "")},
       {"source", pull.value("source_branch", "")},
@@ -110,9 +111,10 @@ void list_pull_requests(Session& session, const ListPullRequests& options) {
   const Request request{.path = api_path({"repositories", uri.repository, "pulls"}),
                         .query = {{"status", options.status}}};
   print_list(session, request, "PullRequestList",
-             {"id", "status", "source", "destination", "author", "title"},
+             {"id", "number", "status", "source", "destination", "author", "title"},
              [](const Json& item) -> Cells {
                return {item.value("id", ""),
+                       std::to_string(item.value("number", 0)),
                        item.value("status", ""),
                        item.value("source_branch", ""),
                        item.value("destination_branch", ""),

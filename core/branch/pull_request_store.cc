@@ -6,16 +6,21 @@
 namespace tarn::branch {
 namespace {
 
-#define TARN_PULL_COLUMNS                                                                     \
-  "pull_id, title, description, status, author, source, destination, created_ms, closed_ms, " \
-  "merged_commit FROM pull_requests"
+#define TARN_PULL_COLUMNS                                                                  \
+  "pull_id, number, title, description, status, author, source, destination, created_ms, " \
+  "closed_ms, merged_commit FROM pull_requests"
 
 constexpr db::Query kInsert{"pull_requests_insert_row", R"sql(
   INSERT INTO pull_requests (repo_id, pull_id, title, description, status, author, source, destination, created_ms)
-  VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9))sql"};
+  VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)
+  RETURNING number)sql"};
 
 constexpr db::Query kSelect{"pull_requests_select_by_id",
                             "SELECT " TARN_PULL_COLUMNS " WHERE repo_id = $1 AND pull_id = $2"};
+
+constexpr db::Query kSelectId{
+    "pull_requests_select_id",
+    "SELECT pull_id FROM pull_requests WHERE repo_id = $1 AND number = $2"};
 
 constexpr db::Query kSelectPage{"pull_requests_select_page", "SELECT " TARN_PULL_COLUMNS R"sql(
   WHERE repo_id = $1 AND pull_id > $2 AND pull_id >= $3 AND starts_with(pull_id, $3)
@@ -81,6 +86,7 @@ PullRequest pull_from(const db::Rows& rows, size_t row) {
   struct Column {
     enum : int {
       kPullId,
+      kNumber,
       kTitle,
       kDescription,
       kStatus,
@@ -94,6 +100,7 @@ PullRequest pull_from(const db::Rows& rows, size_t row) {
   };
   PullRequest pull;
   pull.id = rows.text(row, Column::kPullId);
+  pull.number = static_cast<int32_t>(rows.integer(row, Column::kNumber));
   pull.title = rows.text(row, Column::kTitle);
   pull.description = rows.text(row, Column::kDescription);
   const auto status = parse_pull_request_status(rows.text(row, Column::kStatus));
@@ -121,12 +128,21 @@ Approval approval_from(const db::Rows& rows, size_t row) {
 
 }  // namespace
 
-void PullRequestStore::create(RepositoryId repository, const PullRequest& pull) {
-  pool_.run(kInsert,
-            {static_cast<int32_t>(repository), pull.id, pull.title, pull.description,
-             name_of(pull.status), pull.author, pull.source.str(), pull.destination.str(),
-             to_millis(pull.created)},
-            db::Pool::Retry::kWrite);
+int32_t PullRequestStore::create(RepositoryId repository, const PullRequest& pull) {
+  const db::Rows rows =
+      pool_.run(kInsert,
+                {static_cast<int32_t>(repository), pull.id, pull.title, pull.description,
+                 name_of(pull.status), pull.author, pull.source.str(), pull.destination.str(),
+                 to_millis(pull.created)},
+                db::Pool::Retry::kWrite);
+  return static_cast<int32_t>(rows.integer(0, 0));
+}
+
+std::optional<std::string> PullRequestStore::find_id(RepositoryId repository, int32_t number) {
+  const db::Rows rows =
+      pool_.run(kSelectId, {static_cast<int32_t>(repository), number}, db::Pool::Retry::kRead);
+  if (rows.empty()) return std::nullopt;
+  return std::string(rows.text(0, 0));
 }
 
 std::optional<PullRequest> PullRequestStore::find(RepositoryId repository, std::string_view id) {

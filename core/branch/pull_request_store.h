@@ -18,7 +18,9 @@ class PullRequestStore {
  public:
   explicit PullRequestStore(db::Pool& pool) : pool_(pool) {}
 
-  void create(RepositoryId repository, const PullRequest& pull);
+  /// Returns the number.
+  int32_t create(RepositoryId repository, const PullRequest& pull);
+  std::optional<std::string> find_id(RepositoryId repository, int32_t number);
   std::optional<PullRequest> find(RepositoryId repository, std::string_view id);
   Page<PullRequest> list(RepositoryId repository, PullRequestFilter filter, const PageStart& start);
   /// `now`: the time of closing, if it is closed. false if it does not exist, or is merged and its

@@ -1,6 +1,7 @@
 #include "core/model/pull_request.h"
 
 #include <array>
+#include <charconv>
 
 #include "core/base/enum_names.h"
 #include "core/base/error.h"
@@ -25,9 +26,19 @@ std::string make_pull_request_id(Instant now) { return make_descending_id(now); 
 
 std::string parse_pull_request_id(std::string_view text) {
   if (!is_descending_id(text)) {
-    throw_invalid("argument pullRequestID: must be 20 characters of 0-9 and a-v");
+    throw_invalid(
+        "argument pullRequestID: must be a number such as 12, or 20 characters of 0-9 and a-v");
   }
   return std::string(text);
+}
+
+std::optional<int32_t> parse_pull_request_number(std::string_view text) {
+  if (is_descending_id(text)) return std::nullopt;
+  if (text.starts_with('#')) text.remove_prefix(1);
+  int32_t number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (error != std::errc() || end != text.data() + text.size() || number < 1) return std::nullopt;
+  return number;
 }
 
 }  // namespace tarn

@@ -1,6 +1,7 @@
 // Pull requests: proposed merges that need approval.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -19,7 +20,8 @@ constexpr size_t kPullTitleBytesMax = 1024;
 constexpr size_t kPullDescriptionBytesMax = 64 * 1024;
 
 struct PullRequest {
-  std::string id;  ///< of later ones smaller in byte order
+  std::string id;      ///< of later ones smaller in byte order
+  int32_t number = 0;  ///< in the repository, of later ones larger
   std::string title;
   std::string description{};
   PullRequestStatus status = PullRequestStatus::kOpen;
@@ -52,5 +54,7 @@ struct Approval {
 std::string make_pull_request_id(Instant now);
 /// Throws invalid_argument unless it is such an id.
 std::string parse_pull_request_id(std::string_view text);
+/// The number in "12" or "#12"; nullopt: it is none.
+std::optional<int32_t> parse_pull_request_number(std::string_view text);
 
 }  // namespace tarn

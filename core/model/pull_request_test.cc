@@ -27,6 +27,16 @@ TEST(PullRequestIds, AreRefusedInAnyOtherForm) {
   }
 }
 
+TEST(PullRequestNumbers, AreReadWithAndWithoutASign) {
+  EXPECT_EQ(parse_pull_request_number("12"), 12);
+  EXPECT_EQ(parse_pull_request_number("#2147483647"), 2'147'483'647);
+  ASSERT_EQ(parse_pull_request_id("00000000000000000016"), "00000000000000000016");
+  for (const char* text : {"", "#", "##1", "0", "-1", "+1", " 1", "1 ", "1x", "0x1", "2147483648",
+                           "00000000000000000016"}) {
+    EXPECT_EQ(parse_pull_request_number(text), std::nullopt) << text;
+  }
+}
+
 TEST(PullRequestStatuses, AreReadAsTheyAreWritten) {
   for (const auto status :
        {PullRequestStatus::kOpen, PullRequestStatus::kClosed, PullRequestStatus::kMerged}) {

@@ -28,11 +28,13 @@ void check_description(std::string_view description) {
   }
 }
 
+[[noreturn]] void throw_not_found() {
+  throw Error(ErrorCode::kNotFound, reason::kPullRequestNotFound, "pull request not found");
+}
+
 PullRequest find_pull(branch::Engine& engine, RepositoryId repository, std::string_view id) {
   auto pull = engine.pull_requests.find(repository, id);
-  if (!pull) {
-    throw Error(ErrorCode::kNotFound, reason::kPullRequestNotFound, "pull request not found");
-  }
+  if (!pull) throw_not_found();
   return *std::move(pull);
 }
 
@@ -106,15 +108,24 @@ PullRequest create_pull_request(branch::Engine& engine, const Repository& reposi
   branch::get_branch(engine, repository, creation.source);
   branch::get_branch(engine, repository, creation.destination);
   const Instant now = engine.clock.now();
-  const PullRequest pull{.id = make_pull_request_id(now),
-                         .title = creation.title,
-                         .description = creation.description,
-                         .author = creation.author,
-                         .source = creation.source,
-                         .destination = creation.destination,
-                         .created = now};
-  engine.pull_requests.create(repository.id, pull);
+  PullRequest pull{.id = make_pull_request_id(now),
+                   .title = creation.title,
+                   .description = creation.description,
+                   .author = creation.author,
+                   .source = creation.source,
+                   .destination = creation.destination,
+                   .created = now};
+  pull.number = engine.pull_requests.create(repository.id, pull);
   return pull;
+}
+
+std::string find_pull_request_id(branch::Engine& engine, const Repository& repository,
+                                 std::string_view text) {
+  const std::optional<int32_t> number = parse_pull_request_number(text);
+  if (!number) return parse_pull_request_id(text);
+  auto id = engine.pull_requests.find_id(repository.id, *number);
+  if (!id) throw_not_found();
+  return *std::move(id);
 }
 
 PullRequest get_pull_request(branch::Engine& engine, const Repository& repository,

@@ -28,6 +28,11 @@ struct PullRequestCreation {
 PullRequest create_pull_request(branch::Engine& engine, const Repository& repository,
                                 const PullRequestCreation& creation);
 
+/// The id that `text` means: an id, or the number of a pull request. Throws: also invalid_argument
+/// (it is neither).
+std::string find_pull_request_id(branch::Engine& engine, const Repository& repository,
+                                 std::string_view text);
+
 PullRequest get_pull_request(branch::Engine& engine, const Repository& repository,
                              std::string_view id);
 

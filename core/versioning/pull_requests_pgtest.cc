@@ -1,6 +1,8 @@
 // Pull requests and approvals over a real database.
+#include <algorithm>
 #include <array>
 #include <atomic>
+#include <numeric>
 #include <thread>
 
 #include <gtest/gtest.h>
@@ -110,6 +112,55 @@ TEST_F(Pulls, AreCreatedReadAndChanged) {
   const std::string absent = make_pull_request_id(engine.clock.now());
   EXPECT_EQ(reason_of([&] { get(absent); }), "pull_request_not_found");
   EXPECT_EQ(set_status(absent, PullRequestStatus::kOpen), "pull_request_not_found");
+}
+
+TEST_F(Pulls, AreNumberedInTheirRepository) {
+  const std::string first = open();
+  const std::string second = open();
+  EXPECT_EQ(get(first).number, 1);
+  EXPECT_EQ(get(second).number, 2);
+  const auto id_of = [&](std::string_view text) {
+    return find_pull_request_id(*engine, repo, text);
+  };
+  EXPECT_EQ(id_of("#2"), second);
+  EXPECT_EQ(id_of("1"), first);
+  EXPECT_EQ(id_of(second), second);
+  EXPECT_EQ(reason_of([&] { id_of("3"); }), "pull_request_not_found");
+  EXPECT_EQ(reason_of([&] { id_of("two"); }), "invalid_argument");
+
+  const auto other = engine.make_repository("other");
+  engine.branch(other, "dev", "main");
+  const PullRequest elsewhere = create_pull_request(
+      *engine, other, {.title = "t", .author = "ann", .source = kDev, .destination = kMain});
+  EXPECT_EQ(elsewhere.number, 1);
+  EXPECT_EQ(id_of("1"), first);
+}
+
+// Verified by mutation: without the lock of number_pull_request the unique key refuses some.
+TEST_F(Pulls, NumbersOfConcurrentOnesDiffer) {
+  constexpr int kMakers = 4;
+  constexpr int kEach = 10;
+  std::array<std::vector<std::string>, kMakers> outcomes;
+  {
+    std::vector<std::jthread> makers;
+    for (auto& mine : outcomes) {
+      makers.emplace_back([&] {
+        for (int i = 0; i < kEach; ++i) mine.push_back(reason_of([&] { open(); }));
+      });
+    }
+  }
+  for (const auto& mine : outcomes) {
+    EXPECT_EQ(std::count(mine.begin(), mine.end(), "done"), kEach);
+  }
+  std::vector<int32_t> numbers;
+  for (const PullRequest& pull :
+       list_pull_requests(*engine, repo, PullRequestFilter::kAll, {}).items) {
+    numbers.push_back(pull.number);
+  }
+  std::sort(numbers.begin(), numbers.end());
+  std::vector<int32_t> expected(kMakers * kEach);
+  std::iota(expected.begin(), expected.end(), 1);
+  EXPECT_EQ(numbers, expected);
 }
 
 TEST_F(Pulls, AreRefusedWithoutTwoBranchesOrATitle) {

@@ -4,6 +4,7 @@
 CREATE TABLE pull_requests (
   repo_id       integer NOT NULL,
   pull_id       text COLLATE "C" NOT NULL,
+  number        integer NOT NULL,                   -- counts the pull requests of the repository, from 1
   title         text NOT NULL,
   description   text NOT NULL,
   status        text NOT NULL CHECK (status IN ('open', 'closed', 'merged')),
@@ -13,10 +14,23 @@ CREATE TABLE pull_requests (
   created_ms    bigint NOT NULL,
   closed_ms     bigint,                             -- when it was closed or merged
   merged_commit bytea,
-  PRIMARY KEY (repo_id, pull_id)
+  PRIMARY KEY (repo_id, pull_id),
+  UNIQUE (repo_id, number)
 );
 CREATE INDEX pull_requests_open ON pull_requests (repo_id, pull_id) WHERE status = 'open';
 CREATE TRIGGER pulls_in_repository BEFORE INSERT ON pull_requests FOR EACH ROW EXECUTE FUNCTION require_repository();
+
+-- Numbers a new pull request. No number is used twice, because pull requests are deleted with their repository only. Takes
+-- advisory lock class 14 after the repository's row, so that one request of a repository is numbered at a time.
+CREATE FUNCTION number_pull_request() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+  PERFORM pg_advisory_xact_lock(14, NEW.repo_id);
+  NEW.number := (SELECT coalesce(max(number), 0) + 1 FROM pull_requests WHERE repo_id = NEW.repo_id);
+  RETURN NEW;
+END
+$$;
+CREATE TRIGGER pulls_number BEFORE INSERT ON pull_requests FOR EACH ROW WHEN (NEW.number IS NULL)
+  EXECUTE FUNCTION number_pull_request();
 
 -- One row is an approval of a commit, not of a branch: it means nothing once the source's head is another. It goes with
 -- its user.

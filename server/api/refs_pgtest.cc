@@ -200,6 +200,9 @@ TEST_F(ApiTest, MergesPullRequestsAndReportsMissingApprovals) {
   EXPECT_EQ(made.status, 201);
   const std::string pull = here + "/pulls/" + made.body.substr(made.body.find(':') + 2, 20);
   EXPECT_NE(get(pull).body.find("\"author\":\"admin\""), std::string::npos) << get(pull).body;
+  EXPECT_EQ(get(here + "/pulls/1").body, get(pull).body);
+  EXPECT_EQ(get(here + "/pulls/%231").body, get(pull).body);
+  expect_reason(get(here + "/pulls/2"), 404, "pull_request_not_found");
   EXPECT_EQ(get(here + "/pulls/zz").status, 400);
   expect_reason(get(here + "/pulls/00000000000000000000"), 404, "pull_request_not_found");
   EXPECT_EQ(get(here + "/pulls?status=some").status, 400);

@@ -107,8 +107,9 @@ namespace {
 constexpr size_t kBytesPerPull = 400;
 constexpr size_t kBytesPerApproval = 200;
 
-std::string pull_request_id(const Call& call) {
-  return parse_pull_request_id(call.path("pull_request"));
+std::string pull_request_id(const Context& context, const Repository& repository,
+                            const Call& call) {
+  return versioning::find_pull_request_id(context.engine, repository, call.path("pull_request"));
 }
 
 PullRequestFilter filter_of(std::string_view status) {
@@ -139,15 +140,17 @@ http::Response create_pull_request(const Context& context, Call& call,
 }
 
 http::Response get_pull_request(const Context& context, Call& call) {
-  return json_response(200,
-                       json::pull_request_body(versioning::get_pull_request(
-                           context.engine, repository_of(context, call), pull_request_id(call))));
+  const Repository repository = repository_of(context, call);
+  return json_response(
+      200, json::pull_request_body(versioning::get_pull_request(
+               context.engine, repository, pull_request_id(context, repository, call))));
 }
 
 http::Response update_pull_request(const Context& context, Call& call,
                                    json::UpdatePullRequest given) {
-  versioning::update_pull_request(context.engine, repository_of(context, call),
-                                  pull_request_id(call),
+  const Repository repository = repository_of(context, call);
+  versioning::update_pull_request(context.engine, repository,
+                                  pull_request_id(context, repository, call),
                                   {.title = std::move(given.title),
                                    .description = std::move(given.description),
                                    .status = given.status});
@@ -155,8 +158,8 @@ http::Response update_pull_request(const Context& context, Call& call,
 }
 
 http::Response merge_pull_request(const Context& context, Call& call, json::Merge given) {
-  const std::string id = pull_request_id(call);
   const Repository repository = repository_of(context, call);
+  const std::string id = pull_request_id(context, repository, call);
   const PullRequest pull = versioning::get_pull_request(context.engine, repository, id);
   // The branch is not in the path; this merge needs the same permission as a direct one.
   call.require_permission(auth::Action::kCreateCommit,
@@ -168,21 +171,24 @@ http::Response merge_pull_request(const Context& context, Call& call, json::Merg
 }
 
 http::Response list_approvals(const Context& context, Call& call) {
+  const Repository repository = repository_of(context, call);
   const Page<Approval> page = versioning::list_approvals(
-      context.engine, repository_of(context, call), pull_request_id(call), call.page());
+      context.engine, repository, pull_request_id(context, repository, call), call.page());
   return json_response(200, json::list_of(page, kBytesPerApproval, json::write_approval));
 }
 
 http::Response approve_pull_request(const Context& context, Call& call, CommitId reviewed) {
-  const Approval made =
-      versioning::approve_pull_request(context.engine, repository_of(context, call),
-                                       pull_request_id(call), call.caller.user.name, reviewed);
+  const Repository repository = repository_of(context, call);
+  const Approval made = versioning::approve_pull_request(context.engine, repository,
+                                                         pull_request_id(context, repository, call),
+                                                         call.caller.user.name, reviewed);
   return json_response(201, json::approval_body(made));
 }
 
 http::Response withdraw_approval(const Context& context, Call& call) {
-  versioning::withdraw_approval(context.engine, repository_of(context, call), pull_request_id(call),
-                                call.caller.user.name);
+  const Repository repository = repository_of(context, call);
+  versioning::withdraw_approval(context.engine, repository,
+                                pull_request_id(context, repository, call), call.caller.user.name);
   return empty_response(204);
 }
 

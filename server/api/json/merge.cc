@@ -187,6 +187,7 @@ void write_pull_request(Writer& out, const PullRequest& pull) {
   out.text("destination_branch", pull.destination.str());
   out.text("id", pull.id);
   if (pull.merged_commit) out.text("merged_commit_id", to_text(*pull.merged_commit));
+  out.number("number", pull.number);
   out.text("source_branch", pull.source.str());
   out.text("status", name_of(pull.status));
   out.text("title", pull.title);
@@ -203,6 +204,7 @@ std::string new_pull_request_body(const PullRequest& pull) {
   Writer out;
   out.begin_object();
   out.text("id", pull.id);
+  out.number("number", pull.number);
   out.end_object();
   return std::move(out).take();
 }

@@ -58,7 +58,7 @@ std::string diff_summary_body(const versioning::DiffSummary& summary);
 
 void write_pull_request(Writer& out, const PullRequest& pull);
 std::string pull_request_body(const PullRequest& pull);
-/// {"id": ...}
+/// {"id": ..., "number": ...}
 std::string new_pull_request_body(const PullRequest& pull);
 
 void write_approval(Writer& out, const Approval& approval);

@@ -8,15 +8,17 @@ namespace {
 
 TEST(PullRequestBodies, AreReadAndWrittenWhole) {
   PullRequest pull{.id = "i",
+                   .number = 12,
                    .title = "t",
                    .author = "ann",
                    .source = BranchName("dev"),
                    .destination = BranchName("main")};
-  EXPECT_EQ(pull_request_body(pull),
-            R"({"author":"ann","creation_date":"1970-01-01T00:00:00.000Z","description":"",)"
-            R"("destination_branch":"main","id":"i","source_branch":"dev","status":"open",)"
-            R"("title":"t"})"
-            "\n");
+  EXPECT_EQ(
+      pull_request_body(pull),
+      R"({"author":"ann","creation_date":"1970-01-01T00:00:00.000Z","description":"",)"
+      R"("destination_branch":"main","id":"i","number":12,"source_branch":"dev","status":"open",)"
+      R"("title":"t"})"
+      "\n");
   pull.status = PullRequestStatus::kMerged;
   pull.closed = from_millis(0);
   pull.merged_commit = CommitId{};

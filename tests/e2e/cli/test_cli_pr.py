@@ -38,9 +38,12 @@ def test_a_pull_request_from_proposal_to_merge(cli, reviewer, repo, rest):
     )
     pull = made["id"]
     assert cli.run("pr", "list", "-o", "csv").text == (
-        f"id,status,source,destination,author,title\n{pull},open,dev,main,admin,Bring a\n"
+        f"id,number,status,source,destination,author,title\n{pull},1,open,dev,main,admin,Bring a\n"
     )
-    assert cli.json("pr", "update", pull, "--title", "Bring all")["title"] == "Bring all"
+    assert cli.json("pr", "update", "#1", "--title", "Bring all")["title"] == "Bring all"
+    assert cli.json("pr", "show", f"tarn://{repo.id}/1")["id"] == pull
+    assert "#1\n" in cli.run("pr", "show", "1").text
+    cli.run("pr", "show", "2", status=4)
     cli.run("pr", "update", pull, status=2)
     assert cli.json("pr", "close", pull)["status"] == "closed"
     cli.run("pr", "merge", pull, status=1)
