@@ -129,13 +129,20 @@ uint32_t approvals_wanted(Engine& engine, RepositoryId repository, const Branch&
 
 namespace {
 
-void require_approvals(uint32_t wanted, uint32_t held, const Branch& destination,
+void require_approvals(uint32_t wanted, const ReviewCount& held, const Branch& destination,
                        const CommitId& source) {
-  if (held >= wanted) return;
-  throw Error(ErrorCode::kPermissionDenied, reason::kApprovalRequired,
-              str_cat("cannot merge into protected branch: ", wanted - held, " of ", wanted,
-                      " approvals are missing: an open pull request from a branch with head ",
-                      to_text(source), " into \"", destination.name.str(), "\" must have them"));
+  if (!held.objector.empty()) {
+    throw Error(ErrorCode::kPermissionDenied, reason::kChangesRequested,
+                str_cat("cannot merge into protected branch: user '", held.objector,
+                        "' requested changes in pull request #", held.number,
+                        " and must approve or withdraw that first"));
+  }
+  if (held.approvals >= wanted) return;
+  throw Error(
+      ErrorCode::kPermissionDenied, reason::kApprovalRequired,
+      str_cat("cannot merge into protected branch: ", wanted - held.approvals, " of ", wanted,
+              " approvals are missing: an open pull request from a branch with head ",
+              to_text(source), " into \"", destination.name.str(), "\" must have them"));
 }
 
 }  // namespace
@@ -145,7 +152,7 @@ void check_approvals(Engine& engine, RepositoryId repository, const Branch& dest
   const uint32_t wanted = approvals_wanted(engine, repository, destination);
   if (wanted == 0) return;
   require_approvals(wanted,
-                    engine.pull_requests.count_approvals(repository, destination.name, source),
+                    engine.pull_requests.count_reviews(repository, destination.name, source),
                     destination, source);
 }
 
@@ -153,8 +160,8 @@ void hold_approvals(db::Connection& connection, Engine& engine, RepositoryId rep
                     const Branch& destination, const CommitId& source) {
   require_approvals(
       approvals_wanted(engine, repository, destination),
-      PullRequestStore::hold_approvals(connection, repository, destination.name, source),
-      destination, source);
+      PullRequestStore::hold_reviews(connection, repository, destination.name, source), destination,
+      source);
 }
 
 void check_tag_creation(Engine& engine, RepositoryId repository, const TagName& tag) {

@@ -30,12 +30,13 @@ void check_merge(Engine& engine, RepositoryId repository, const Branch& destinat
 
 /// Approvals that the rules want of a merge into the branch.
 uint32_t approvals_wanted(Engine& engine, RepositoryId repository, const Branch& destination);
-/// Throws permission_denied, reason "approval_required", when a rule wants more approvals than one
-/// open pull request from `source` into the branch has. A round trip when a rule wants any.
+/// Throws permission_denied when a rule wants approvals and changes are requested in an open pull
+/// request from `source` into the branch (reason "changes_requested"), or when no such pull request
+/// has enough of them (reason "approval_required"). A round trip when a rule wants any.
 void check_approvals(Engine& engine, RepositoryId repository, const Branch& destination,
                      const CommitId& source);
 /// The same as check_approvals, but inside a transaction, until whose end the approvals cannot be
-/// withdrawn.
+/// withdrawn and no changes can be requested.
 void hold_approvals(db::Connection& connection, Engine& engine, RepositoryId repository,
                     const Branch& destination, const CommitId& source);
 

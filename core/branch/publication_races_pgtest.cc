@@ -31,12 +31,14 @@ using testing::TestEngine;
 
 class PublicationRaces : public testing::RepositoryTest {
  protected:
+  void add_user(std::string_view name) {
+    engine.pool.run({"test_insert_user",
+                     "INSERT INTO users (name, created_ms) VALUES ($1, 0) ON CONFLICT DO NOTHING"},
+                    {name}, db::Pool::Retry::kWrite);
+  }
   /// From kDev into kMain, whose rule wants the one approval that it has.
   PullRequest approved_pull() {
-    engine.pool.run(
-        {"test_insert_approver",
-         "INSERT INTO users (name, created_ms) VALUES ('ben', 0) ON CONFLICT DO NOTHING"},
-        {}, db::Pool::Retry::kWrite);
+    add_user("ben");
     engine.put(repo, "dev", "b", "2");
     engine.commit(repo, "dev");
     set_branch_rules(
@@ -192,7 +194,7 @@ TEST_F(PublicationRaces, ApprovalWithdrawnBeforePublicationDoesNotCount) {
 TEST_F(PublicationRaces, AnApprovalIsHeldUntilPublished) {
   const PullRequest pull = approved_pull();
   std::future<void> withdrawal;
-  faults.at_then_go_on({"pull_requests_hold_approvals", true}, [&] {
+  faults.at_then_go_on({"pull_requests_hold_reviews", true}, [&] {
     withdrawal = std::async(std::launch::async,
                             [&] { versioning::withdraw_approval(*engine, repo, pull.id, "ben"); });
     EXPECT_EQ(withdrawal.wait_for(std::chrono::milliseconds{300}), std::future_status::timeout);
@@ -204,6 +206,58 @@ TEST_F(PublicationRaces, AnApprovalIsHeldUntilPublished) {
             PullRequestStatus::kMerged);
 }
 
+TEST_F(PublicationRaces, ChangesRequestedBeforePublicationStopIt) {
+  const PullRequest pull = approved_pull();
+  const CommitId before = head(kMain);
+  faults.at_then_go_on({"branches_publish_commit"}, [&] {
+    versioning::review_pull_request(*engine, repo, pull.id, "ben", ReviewVerdict::kChangesRequested,
+                                    head(kDev));
+  });
+  EXPECT_EQ(reason_of([&] { versioning::merge_pull_request(*slow, repo, pull, {}); }),
+            "changes_requested");
+  EXPECT_EQ(faults.unreached(), 0u);
+  EXPECT_EQ(head(kMain), before);
+}
+
+TEST_F(PublicationRaces, ChangesCannotBeRequestedUntilPublished) {
+  const PullRequest pull = approved_pull();
+  add_user("cid");
+  std::future<std::string> request;
+  faults.at_then_go_on({"pull_requests_hold_reviews", true}, [&] {
+    request = std::async(std::launch::async, [&] {
+      return reason_of([&] {
+        versioning::review_pull_request(*engine, repo, pull.id, "cid",
+                                        ReviewVerdict::kChangesRequested, head(kDev));
+      });
+    });
+    EXPECT_EQ(request.wait_for(std::chrono::milliseconds{300}), std::future_status::timeout);
+  });
+  EXPECT_EQ(reason_of([&] { versioning::merge_pull_request(*slow, repo, pull, {}); }), "done");
+  EXPECT_EQ(faults.unreached(), 0u);
+  EXPECT_EQ(request.get(), "pull_request_not_open");
+}
+
+TEST_F(PublicationRaces, ChangesRequestedWhileTheMergeWaitsStopIt) {
+  const PullRequest pull = approved_pull();
+  add_user("cid");
+  std::future<std::string> merge;
+  engine.pool.transaction([&](db::Connection& connection) {
+    connection.run(
+        {"test_lock_pull", "SELECT 1 FROM pull_requests WHERE pull_id = $1 FOR NO KEY UPDATE"},
+        {pull.id});
+    merge = std::async(std::launch::async, [&] {
+      return reason_of([&] { versioning::merge_pull_request(*slow, repo, pull, {}); });
+    });
+    EXPECT_EQ(merge.wait_for(std::chrono::milliseconds{500}), std::future_status::timeout);
+    connection.run(
+        {"test_request_changes",
+         "INSERT INTO pull_reviewers (repo_id, pull_id, user_id, verdict, commit_id, reviewed_ms) "
+         "SELECT $1, $2, user_id, 'changes_requested', $3, 0 FROM users WHERE name = 'cid'"},
+        {static_cast<int32_t>(repo.id), pull.id, db::Bytes{view_of(head(kDev))}});
+  });
+  EXPECT_EQ(merge.get(), "changes_requested");
+}
+
 // A merge refers to its source, which may have no branch by then: it cannot be removed or expire
 // from the check on. Verified by mutation: without the locks in require_kept_commits and
 // publish_commit, each of which suffices.
@@ -212,7 +266,7 @@ TEST_F(PublicationRaces, AMergedCommitIsHeldUntilPublished) {
   const CommitId source = head(kDev);
   const auto free = [&] { return testing::is_free(engine.pool, repo, source); };
   EXPECT_TRUE(free());
-  faults.at_then_go_on({"pull_requests_hold_approvals", true}, [&] { EXPECT_FALSE(free()); });
+  faults.at_then_go_on({"pull_requests_hold_reviews", true}, [&] { EXPECT_FALSE(free()); });
   EXPECT_EQ(reason_of([&] { versioning::merge_pull_request(*slow, repo, pull, {}); }), "done");
   EXPECT_EQ(faults.unreached(), 0u);
   EXPECT_TRUE(free());

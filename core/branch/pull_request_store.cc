@@ -1,5 +1,7 @@
 #include "core/branch/pull_request_store.h"
 
+#include "core/base/error.h"
+#include "core/base/str_cat.h"
 #include "core/meta/commit_column.h"
 #include "core/model/listing.h"
 
@@ -8,7 +10,7 @@ namespace {
 
 #define TARN_PULL_COLUMNS                                                                  \
   "pull_id, number, title, description, status, author, source, destination, created_ms, " \
-  "closed_ms, merged_commit FROM pull_requests"
+  "closed_ms, merged_commit, merged_source FROM pull_requests"
 
 constexpr db::Query kInsert{"pull_requests_insert_row", R"sql(
   INSERT INTO pull_requests (repo_id, pull_id, title, description, status, author, source, destination, created_ms)
@@ -39,48 +41,91 @@ constexpr db::Query kUpdate{"pull_requests_update_row", R"sql(
   WHERE repo_id = $1 AND pull_id = $2 AND ($5 IS NULL OR status <> 'merged'))sql"};
 
 constexpr db::Query kMarkMerged{"pull_requests_mark_merged", R"sql(
-  UPDATE pull_requests SET status = 'merged', merged_commit = $3, closed_ms = $4
+  UPDATE pull_requests SET status = 'merged', merged_commit = $3, closed_ms = $4, merged_source = $5
   WHERE repo_id = $1 AND pull_id = $2 AND status = 'open')sql"};
 
-constexpr db::Query kUpsertApproval{"pull_requests_upsert_approval", R"sql(
-  INSERT INTO pull_approvals AS a (repo_id, pull_id, user_id, commit_id, created_ms)
-  SELECT $1, $2, user_id, $4, $5 FROM users WHERE name = $3
+// Waits for merges that hold the pull request, and finds it merged then.
+constexpr db::Query kUpsertReview{"pull_requests_upsert_review", R"sql(
+  WITH pull AS (
+    SELECT repo_id, pull_id FROM pull_requests WHERE repo_id = $1 AND pull_id = $2 AND status = 'open'
+    FOR NO KEY UPDATE)
+  INSERT INTO pull_reviewers AS r (repo_id, pull_id, user_id, verdict, commit_id, reviewed_ms)
+  SELECT p.repo_id, p.pull_id, u.user_id, $4, $5, $6 FROM pull p, users u WHERE u.name = $3
   ON CONFLICT (repo_id, pull_id, user_id) DO UPDATE SET
-    commit_id = excluded.commit_id,
-    created_ms = CASE WHEN a.commit_id = excluded.commit_id THEN a.created_ms ELSE excluded.created_ms END
-  RETURNING created_ms)sql"};
+    verdict = excluded.verdict, commit_id = excluded.commit_id,
+    reviewed_ms = CASE WHEN r.verdict = excluded.verdict AND r.commit_id = excluded.commit_id
+                       THEN r.reviewed_ms ELSE excluded.reviewed_ms END
+  RETURNING reviewed_ms)sql"};
 
 constexpr db::Query kSelectApprovals{"pull_requests_select_approvals", R"sql(
-  SELECT u.name, a.commit_id, a.created_ms, b.head IS NOT NULL
-  FROM pull_approvals a JOIN users u ON u.user_id = a.user_id
+  SELECT u.name, a.commit_id, a.reviewed_ms, b.head IS NOT NULL AS valid
+  FROM pull_reviewers a JOIN users u ON u.user_id = a.user_id
     LEFT JOIN branches b ON b.repo_id = a.repo_id AND b.name = $3 AND b.head = a.commit_id
-  WHERE a.repo_id = $1 AND a.pull_id = $2 AND u.name > $4 AND u.name >= $5 AND starts_with(u.name, $5)
+  WHERE a.repo_id = $1 AND a.pull_id = $2 AND a.verdict = 'approved'
+    AND u.name > $4 AND u.name >= $5 AND starts_with(u.name, $5)
   ORDER BY u.name LIMIT $6)sql"};
 
-constexpr db::Query kDeleteApproval{"pull_requests_delete_approval", R"sql(
-  DELETE FROM pull_approvals a USING users u
-  WHERE a.repo_id = $1 AND a.pull_id = $2 AND u.user_id = a.user_id AND u.name = $3)sql"};
+constexpr db::Query kSelectReviewers{"pull_requests_select_reviewers", R"sql(
+  SELECT u.name, coalesce(r.asked_by, ''), r.verdict, r.commit_id, r.reviewed_ms,
+    r.commit_id IS DISTINCT FROM coalesce(p.merged_source, b.head)
+  FROM pull_reviewers r JOIN users u ON u.user_id = r.user_id
+    JOIN pull_requests p ON p.repo_id = r.repo_id AND p.pull_id = r.pull_id
+    LEFT JOIN branches b ON b.repo_id = p.repo_id AND b.name = p.source
+  WHERE r.repo_id = $1 AND r.pull_id = $2 AND (r.asked_by IS NOT NULL OR r.verdict IS NOT NULL)
+    AND u.name > $3 AND u.name >= $4 AND starts_with(u.name, $4)
+  ORDER BY u.name LIMIT $5)sql"};
 
-// Index pull_requests_open.
-constexpr db::Query kCountApprovals{"pull_requests_count_approvals", R"sql(
-  SELECT coalesce(max(valid), 0) FROM (
-    SELECT count(*) AS valid
+constexpr db::Query kWithdrawReview{"pull_requests_withdraw_review", R"sql(
+  UPDATE pull_reviewers r SET verdict = NULL, commit_id = NULL, reviewed_ms = NULL FROM users u
+  WHERE r.repo_id = $1 AND r.pull_id = $2 AND u.user_id = r.user_id AND u.name = $3
+    AND r.verdict = ANY ($4))sql"};
+
+constexpr db::Query kLockOpen{"pull_requests_lock_open", R"sql(
+  SELECT 1 FROM pull_requests WHERE repo_id = $1 AND pull_id = $2 AND status = 'open'
+  FOR NO KEY UPDATE)sql"};
+
+constexpr db::Query kAskNoMore{"pull_requests_ask_no_more", R"sql(
+  UPDATE pull_reviewers r SET asked_by = NULL FROM users u
+  WHERE r.repo_id = $1 AND r.pull_id = $2 AND r.asked_by IS NOT NULL
+    AND u.user_id = r.user_id AND u.name <> ALL ($3))sql"};
+
+constexpr db::Query kAsk{"pull_requests_ask_reviewers", R"sql(
+  INSERT INTO pull_reviewers AS r (repo_id, pull_id, user_id, asked_by)
+  SELECT $1, $2, user_id, $4 FROM users WHERE name = ANY ($3)
+  ON CONFLICT (repo_id, pull_id, user_id) DO UPDATE SET asked_by = coalesce(r.asked_by, excluded.asked_by))sql"};
+
+constexpr db::Query kSelectUnknown{"pull_requests_select_unknown_user", R"sql(
+  SELECT t.name FROM unnest($1::text[]) AS t(name)
+  WHERE NOT EXISTS (SELECT 1 FROM users u WHERE u.name = t.name) LIMIT 1)sql"};
+
+// Index pull_requests_open. Of the open pull requests from a branch with that head: the most
+// approvals that one has, and the first request for changes.
+constexpr db::Query kCountReviews{"pull_requests_count_reviews", R"sql(
+  WITH reviews AS (
+    SELECT p.number, r.user_id, r.verdict, r.commit_id
     FROM pull_requests p
       JOIN branches b ON b.repo_id = p.repo_id AND b.name = p.source AND b.head = $3
-      JOIN pull_approvals a ON a.repo_id = p.repo_id AND a.pull_id = p.pull_id AND a.commit_id = $3
-    WHERE p.repo_id = $1 AND p.destination = $2 AND p.status = 'open'
-    GROUP BY p.pull_id) AS counts)sql"};
+      JOIN pull_reviewers r ON r.repo_id = p.repo_id AND r.pull_id = p.pull_id
+    WHERE p.repo_id = $1 AND p.destination = $2 AND p.status = 'open'),
+  objections AS (
+    SELECT r.number, u.name FROM reviews r JOIN users u ON u.user_id = r.user_id
+    WHERE r.verdict = 'changes_requested' ORDER BY r.number, u.name LIMIT 1)
+  SELECT coalesce((SELECT max(valid) FROM (
+           SELECT count(*) AS valid FROM reviews WHERE verdict = 'approved' AND commit_id = $3
+           GROUP BY number) AS counts), 0),
+    (SELECT name FROM objections), (SELECT number FROM objections))sql"};
 
-// Locks the rows one by one, because a statement with GROUP BY locks nothing.
-constexpr db::Query kHoldApprovals{"pull_requests_hold_approvals", R"sql(
-  WITH held AS (
-    SELECT p.pull_id
-    FROM pull_requests p
-      JOIN branches b ON b.repo_id = p.repo_id AND b.name = p.source AND b.head = $3
-      JOIN pull_approvals a ON a.repo_id = p.repo_id AND a.pull_id = p.pull_id AND a.commit_id = $3
-    WHERE p.repo_id = $1 AND p.destination = $2 AND p.status = 'open'
-    FOR SHARE OF p, a)
-  SELECT coalesce(max(valid), 0) FROM (SELECT count(*) AS valid FROM held GROUP BY pull_id) AS counts)sql"};
+// A review takes a lock of the pull request that this one excludes, and withdrawing one locks its
+// row only. Both locks come before the statement that counts, which therefore sees what was
+// committed while they were waited for.
+constexpr db::Query kHoldOpen{"pull_requests_hold_open", R"sql(
+  SELECT 1 FROM pull_requests p JOIN branches b ON b.repo_id = p.repo_id AND b.name = p.source AND b.head = $3
+  WHERE p.repo_id = $1 AND p.destination = $2 AND p.status = 'open' FOR SHARE OF p)sql"};
+constexpr db::Query kHoldReviews{"pull_requests_hold_reviews", R"sql(
+  SELECT 1 FROM pull_requests p
+    JOIN branches b ON b.repo_id = p.repo_id AND b.name = p.source AND b.head = $3
+    JOIN pull_reviewers r ON r.repo_id = p.repo_id AND r.pull_id = p.pull_id
+  WHERE p.repo_id = $1 AND p.destination = $2 AND p.status = 'open' FOR SHARE OF r)sql"};
 
 PullRequest pull_from(const db::Rows& rows, size_t row) {
   struct Column {
@@ -95,7 +140,8 @@ PullRequest pull_from(const db::Rows& rows, size_t row) {
       kDestination,
       kCreatedMs,
       kClosedMs,
-      kMergedCommit
+      kMergedCommit,
+      kMergedSource
     };
   };
   PullRequest pull;
@@ -113,17 +159,45 @@ PullRequest pull_from(const db::Rows& rows, size_t row) {
   if (!rows.null(row, Column::kClosedMs))
     pull.closed = from_millis(rows.integer(row, Column::kClosedMs));
   pull.merged_commit = meta::commit_or_none(rows, row, Column::kMergedCommit);
+  pull.merged_source = meta::commit_or_none(rows, row, Column::kMergedSource);
   return pull;
 }
 
 Approval approval_from(const db::Rows& rows, size_t row) {
   struct Column {
-    enum : int { kName, kCommitId, kCreatedMs, kValid };
+    enum : int { kName, kCommitId, kReviewedMs, kValid };
   };
   return {.user = std::string(rows.text(row, Column::kName)),
           .commit = commit_id_from_bytes(rows.bytes(row, Column::kCommitId)),
-          .created = from_millis(rows.integer(row, Column::kCreatedMs)),
+          .created = from_millis(rows.integer(row, Column::kReviewedMs)),
           .valid = rows.boolean(row, Column::kValid)};
+}
+
+Reviewer reviewer_from(const db::Rows& rows, size_t row) {
+  struct Column {
+    enum : int { kName, kAskedBy, kVerdict, kCommitId, kReviewedMs, kOutdated };
+  };
+  Reviewer out{.user = std::string(rows.text(row, Column::kName)),
+               .asked_by = std::string(rows.text(row, Column::kAskedBy))};
+  if (rows.null(row, Column::kVerdict)) return out;
+  const auto verdict = parse_review_verdict(rows.text(row, Column::kVerdict));
+  if (!verdict) throw Error(ErrorCode::kDataLoss, "reviewer row: has an unknown verdict");
+  out.review = {.verdict = *verdict,
+                .commit = commit_id_from_bytes(rows.bytes(row, Column::kCommitId)),
+                .created = from_millis(rows.integer(row, Column::kReviewedMs)),
+                .outdated = rows.boolean(row, Column::kOutdated)};
+  return out;
+}
+
+ReviewCount count_from(const db::Rows& rows) {
+  struct Column {
+    enum : int { kApprovals, kObjector, kNumber };
+  };
+  ReviewCount count{.approvals = static_cast<uint32_t>(rows.integer(0, Column::kApprovals))};
+  if (rows.null(0, Column::kNumber)) return count;
+  count.objector = rows.text(0, Column::kObjector);
+  count.number = static_cast<int32_t>(rows.integer(0, Column::kNumber));
+  return count;
 }
 
 }  // namespace
@@ -180,24 +254,23 @@ bool PullRequestStore::update(RepositoryId repository, std::string_view id,
 }
 
 bool PullRequestStore::mark_merged(db::Connection& connection, RepositoryId repository,
-                                   std::string_view id, const Commit& commit) {
+                                   std::string_view id, const Commit& commit,
+                                   const CommitId& source) {
   return connection
              .run(kMarkMerged, {static_cast<int32_t>(repository), id, db::Bytes{view_of(commit.id)},
-                                to_millis(commit.created)})
+                                to_millis(commit.created), db::Bytes{view_of(source)}})
              .affected() == 1;
 }
 
-std::optional<Approval> PullRequestStore::approve(RepositoryId repository, const PullRequest& pull,
-                                                  const Approval& approval) {
+std::optional<Instant> PullRequestStore::review(RepositoryId repository, const PullRequest& pull,
+                                                std::string_view user, const Review& review) {
   const db::Rows rows =
-      pool_.run(kUpsertApproval,
-                {static_cast<int32_t>(repository), pull.id, approval.user,
-                 db::Bytes{view_of(approval.commit)}, to_millis(approval.created)},
+      pool_.run(kUpsertReview,
+                {static_cast<int32_t>(repository), pull.id, user, name_of(review.verdict),
+                 db::Bytes{view_of(review.commit)}, to_millis(review.created)},
                 db::Pool::Retry::kWrite);
   if (rows.empty()) return std::nullopt;
-  Approval made = approval;
-  made.created = from_millis(rows.integer(0, 0));
-  return made;
+  return from_millis(rows.integer(0, 0));
 }
 
 Page<Approval> PullRequestStore::approvals(RepositoryId repository, const PullRequest& pull,
@@ -209,29 +282,53 @@ Page<Approval> PullRequestStore::approvals(RepositoryId repository, const PullRe
   return page_of<Approval>(rows, start.limit, approval_from, &Approval::user);
 }
 
+Page<Reviewer> PullRequestStore::reviewers(RepositoryId repository, std::string_view id,
+                                           const PageStart& start) {
+  const db::Rows rows = pool_.run(
+      kSelectReviewers,
+      {static_cast<int32_t>(repository), id, start.after, start.prefix, row_limit(start.limit)},
+      db::Pool::Retry::kRead);
+  return page_of<Reviewer>(rows, start.limit, reviewer_from, &Reviewer::user);
+}
+
 bool PullRequestStore::withdraw(RepositoryId repository, const PullRequest& pull,
-                                std::string_view user) {
+                                std::string_view user, const std::vector<ReviewVerdict>& of) {
+  std::vector<std::string> verdicts;
+  for (const ReviewVerdict verdict : of) verdicts.emplace_back(name_of(verdict));
   return pool_
-             .run(kDeleteApproval, {static_cast<int32_t>(repository), pull.id, user},
+             .run(kWithdrawReview, {static_cast<int32_t>(repository), pull.id, user, verdicts},
                   db::Pool::Retry::kWrite)
              .affected() == 1;
 }
 
-uint32_t PullRequestStore::hold_approvals(db::Connection& connection, RepositoryId repository,
-                                          const BranchName& destination, const CommitId& commit) {
-  const db::Rows rows = connection.run(
-      kHoldApprovals,
-      {static_cast<int32_t>(repository), destination.str(), db::Bytes{view_of(commit)}});
-  return static_cast<uint32_t>(rows.integer(0, 0));
+bool PullRequestStore::ask(db::Connection& connection, RepositoryId repository, std::string_view id,
+                           const std::vector<std::string>& users, std::string_view asked_by) {
+  const int32_t repo = static_cast<int32_t>(repository);
+  if (connection.run(kLockOpen, {repo, id}).empty()) return false;
+  const db::Rows unknown = connection.run(kSelectUnknown, {users});
+  if (!unknown.empty()) {
+    throw Error(ErrorCode::kNotFound, str_cat("user not found: '", unknown.text(0, 0), "'"));
+  }
+  connection.run(kAskNoMore, {repo, id, users});
+  connection.run(kAsk, {repo, id, users, asked_by});
+  return true;
 }
 
-uint32_t PullRequestStore::count_approvals(RepositoryId repository, const BranchName& destination,
-                                           const CommitId& commit) {
-  const db::Rows rows =
-      pool_.run(kCountApprovals,
+ReviewCount PullRequestStore::hold_reviews(db::Connection& connection, RepositoryId repository,
+                                           const BranchName& destination, const CommitId& commit) {
+  const int32_t repo = static_cast<int32_t>(repository);
+  const db::Bytes source{view_of(commit)};
+  connection.run(kHoldOpen, {repo, destination.str(), source});
+  connection.run(kHoldReviews, {repo, destination.str(), source});
+  return count_from(connection.run(kCountReviews, {repo, destination.str(), source}));
+}
+
+ReviewCount PullRequestStore::count_reviews(RepositoryId repository, const BranchName& destination,
+                                            const CommitId& commit) {
+  return count_from(
+      pool_.run(kCountReviews,
                 {static_cast<int32_t>(repository), destination.str(), db::Bytes{view_of(commit)}},
-                db::Pool::Retry::kRead);
-  return static_cast<uint32_t>(rows.integer(0, 0));
+                db::Pool::Retry::kRead));
 }
 
 }  // namespace tarn::branch

@@ -11,6 +11,7 @@ namespace tarn {
 namespace {
 
 constexpr std::array<std::string_view, 3> kStatuses = {"open", "closed", "merged"};
+constexpr std::array<std::string_view, 2> kVerdicts = {"approved", "changes_requested"};
 
 }  // namespace
 
@@ -20,6 +21,12 @@ std::string_view name_of(PullRequestStatus status) {
 
 std::optional<PullRequestStatus> parse_pull_request_status(std::string_view name) {
   return find_name<PullRequestStatus>(kStatuses, name);
+}
+
+std::string_view name_of(ReviewVerdict verdict) { return kVerdicts[static_cast<size_t>(verdict)]; }
+
+std::optional<ReviewVerdict> parse_review_verdict(std::string_view name) {
+  return find_name<ReviewVerdict>(kVerdicts, name);
 }
 
 std::string make_pull_request_id(Instant now) { return make_descending_id(now); }

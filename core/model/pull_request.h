@@ -31,6 +31,7 @@ struct PullRequest {
   Instant created{};
   std::optional<Instant> closed{};  ///< or merged
   std::optional<CommitId> merged_commit{};
+  std::optional<CommitId> merged_source{};  ///< the head of the source that was merged
 };
 
 /// Changes to make; absent members stay as they are.
@@ -41,6 +42,27 @@ struct PullRequestChange {
 };
 
 enum class PullRequestFilter { kAll, kOpen, kNotOpen };
+
+enum class ReviewVerdict { kApproved, kChangesRequested };
+std::string_view name_of(ReviewVerdict verdict);  ///< for example "changes_requested"
+std::optional<ReviewVerdict> parse_review_verdict(std::string_view name);
+
+constexpr size_t kPullReviewersMax = 20;  ///< who are asked for a review
+
+/// A user's verdict on a head of the source.
+struct Review {
+  ReviewVerdict verdict = ReviewVerdict::kApproved;
+  CommitId commit;
+  Instant created{};
+  bool outdated = false;  ///< the source's head, or what was merged, is another commit
+};
+
+/// A user who was asked for a review, who has reviewed, or both.
+struct Reviewer {
+  std::string user;
+  std::string asked_by{};  ///< name of the user; empty: the review was not asked for
+  std::optional<Review> review{};
+};
 
 /// One user's approval of a head of the source.
 struct Approval {

@@ -43,6 +43,10 @@ TEST(PullRequestStatuses, AreReadAsTheyAreWritten) {
     EXPECT_EQ(parse_pull_request_status(name_of(status)), status);
   }
   EXPECT_EQ(parse_pull_request_status("Open"), std::nullopt);
+  for (const auto verdict : {ReviewVerdict::kApproved, ReviewVerdict::kChangesRequested}) {
+    EXPECT_EQ(parse_review_verdict(name_of(verdict)), verdict);
+  }
+  EXPECT_EQ(parse_review_verdict("rejected"), std::nullopt);
 }
 
 }  // namespace

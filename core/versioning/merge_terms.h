@@ -57,10 +57,10 @@ class MergeRules : public MergeTerms {
  protected:
   branch::Engine& engine_;
   const Repository& repository_;
+  CommitId source_{};  ///< known after check_source
 
  private:
   Branch destination_;  ///< with the version of the rules under which it is held
-  CommitId source_{};
 };
 
 }  // namespace tarn::versioning

@@ -1,5 +1,7 @@
 #include "core/versioning/pull_requests.h"
 
+#include <algorithm>
+
 #include "core/base/error.h"
 #include "core/base/reasons.h"
 #include "core/base/str_cat.h"
@@ -87,7 +89,7 @@ class PullRequestTerms final : public MergeRules {
     return
         [this, rules = MergeRules::publishing()](db::Connection& connection, const Commit& commit) {
           if (rules) rules(connection, commit);
-          mark_merged(connection, repository_.id, id_, commit);
+          mark_merged(connection, repository_.id, id_, commit, source_);
         };
   }
 
@@ -168,26 +170,9 @@ Commit merge_pull_request(branch::Engine& engine, const Repository& repository,
 Approval approve_pull_request(branch::Engine& engine, const Repository& repository,
                               std::string_view id, std::string_view user,
                               const CommitId& reviewed) {
-  branch::check_writable(engine, repository, /*force=*/false);
-  const PullRequest pull = find_pull(engine, repository.id, id);
-  check_open(pull);
-  if (pull.author == user) {
-    throw Error(ErrorCode::kPermissionDenied, reason::kOwnPullRequest,
-                str_cat("approving pull request ", pull.id,
-                        ": its author may not approve it, somebody else must"));
-  }
-  const CommitId head = branch::get_branch(engine, repository, pull.source).head;
-  if (reviewed != head) {
-    throw Error(ErrorCode::kConflict, reason::kSourceMoved,
-                str_cat("approving pull request ", pull.id, ": the head of '", pull.source.str(),
-                        "' is ", to_text(head), " by now, look at it first"));
-  }
-  check_no_author(engine, repository, pull, head, user);
-  const auto made = engine.pull_requests.approve(
-      repository.id, pull,
-      {.user = std::string(user), .commit = head, .created = engine.clock.now(), .valid = true});
-  if (!made) throw Error(ErrorCode::kNotFound, "user not found");
-  return *made;
+  const Review made =
+      review_pull_request(engine, repository, id, user, ReviewVerdict::kApproved, reviewed);
+  return {.user = std::string(user), .commit = made.commit, .created = made.created, .valid = true};
 }
 
 Page<Approval> list_approvals(branch::Engine& engine, const Repository& repository,
@@ -198,14 +183,81 @@ Page<Approval> list_approvals(branch::Engine& engine, const Repository& reposito
 void withdraw_approval(branch::Engine& engine, const Repository& repository, std::string_view id,
                        std::string_view user) {
   branch::check_writable(engine, repository, /*force=*/false);
-  if (!engine.pull_requests.withdraw(repository.id, find_pull(engine, repository.id, id), user)) {
+  if (!engine.pull_requests.withdraw(repository.id, find_pull(engine, repository.id, id), user,
+                                     {ReviewVerdict::kApproved})) {
     throw Error(ErrorCode::kNotFound, reason::kApprovalNotFound, "approval not found");
   }
 }
 
+Review review_pull_request(branch::Engine& engine, const Repository& repository,
+                           std::string_view id, std::string_view user, ReviewVerdict verdict,
+                           const CommitId& reviewed) {
+  branch::check_writable(engine, repository, /*force=*/false);
+  const PullRequest pull = find_pull(engine, repository.id, id);
+  const bool approves = verdict == ReviewVerdict::kApproved;
+  const std::string doing =
+      str_cat(approves ? "approving" : "requesting changes in", " pull request ", pull.id, ": ");
+  check_open(pull);
+  if (pull.author == user) {
+    throw Error(ErrorCode::kPermissionDenied, reason::kOwnPullRequest,
+                str_cat(doing, "its author may not ", approves ? "approve" : "review",
+                        " it, somebody else must"));
+  }
+  const CommitId head = branch::get_branch(engine, repository, pull.source).head;
+  if (reviewed != head) {
+    throw Error(ErrorCode::kConflict, reason::kSourceMoved,
+                str_cat(doing, "the head of '", pull.source.str(), "' is ", to_text(head),
+                        " by now, look at it first"));
+  }
+  if (approves) check_no_author(engine, repository, pull, head, user);
+  Review review{.verdict = verdict, .commit = head, .created = engine.clock.now()};
+  const auto made = engine.pull_requests.review(repository.id, pull, user, review);
+  if (!made) {
+    check_open(find_pull(engine, repository.id, id));
+    throw Error(ErrorCode::kNotFound, "user not found");
+  }
+  review.created = *made;
+  return review;
+}
+
+void withdraw_review(branch::Engine& engine, const Repository& repository, std::string_view id,
+                     std::string_view user) {
+  branch::check_writable(engine, repository, /*force=*/false);
+  if (!engine.pull_requests.withdraw(
+          repository.id, find_pull(engine, repository.id, id), user,
+          {ReviewVerdict::kApproved, ReviewVerdict::kChangesRequested})) {
+    throw Error(ErrorCode::kNotFound, reason::kReviewNotFound, "review not found");
+  }
+}
+
+Page<Reviewer> list_reviewers(branch::Engine& engine, const Repository& repository,
+                              std::string_view id, const PageStart& start) {
+  return engine.pull_requests.reviewers(repository.id, find_pull(engine, repository.id, id).id,
+                                        start);
+}
+
+void ask_reviewers(branch::Engine& engine, const Repository& repository, std::string_view id,
+                   const std::vector<std::string>& users, std::string_view asked_by) {
+  branch::check_writable(engine, repository, /*force=*/false);
+  if (users.size() > kPullReviewersMax) {
+    throw_invalid(str_cat("users: are more than ", kPullReviewersMax));
+  }
+  const PullRequest pull = find_pull(engine, repository.id, id);
+  if (std::find(users.begin(), users.end(), pull.author) != users.end()) {
+    throw_invalid(str_cat("users: '", pull.author, "' is the author and cannot review it"));
+  }
+  const bool asked = engine.pool.transaction([&](db::Connection& connection) {
+    return branch::PullRequestStore::ask(connection, repository.id, id, users, asked_by);
+  });
+  if (!asked) {
+    check_open(find_pull(engine, repository.id, id));
+    throw_not_found();
+  }
+}
+
 void mark_merged(db::Connection& connection, RepositoryId repository, std::string_view id,
-                 const Commit& commit) {
-  if (branch::PullRequestStore::mark_merged(connection, repository, id, commit)) return;
+                 const Commit& commit, const CommitId& source) {
+  if (branch::PullRequestStore::mark_merged(connection, repository, id, commit, source)) return;
   throw Error(ErrorCode::kInvalidArgument, reason::kPullRequestNotOpen,
               str_cat("pull request ", id, ": is not open"));
 }

@@ -1,9 +1,10 @@
-// Verbs on pull requests and their approvals.
+// Verbs on pull requests and their reviews.
 #pragma once
 
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "core/branch/engine.h"
 #include "core/model/page.h"
@@ -68,9 +69,25 @@ Page<Approval> list_approvals(branch::Engine& engine, const Repository& reposito
 void withdraw_approval(branch::Engine& engine, const Repository& repository, std::string_view id,
                        std::string_view user);
 
+/// The same as approve_pull_request with either verdict. An author of commits of the source may
+/// request changes, too.
+Review review_pull_request(branch::Engine& engine, const Repository& repository,
+                           std::string_view id, std::string_view user, ReviewVerdict verdict,
+                           const CommitId& reviewed);
+/// Withdraws either verdict. Throws: not_found (reason "review_not_found").
+void withdraw_review(branch::Engine& engine, const Repository& repository, std::string_view id,
+                     std::string_view user);
+/// The users who were asked and those who have reviewed, by name.
+Page<Reviewer> list_reviewers(branch::Engine& engine, const Repository& repository,
+                              std::string_view id, const PageStart& start);
+/// Asks exactly these users for reviews. Throws: invalid_argument (more than kPullReviewersMax, the
+/// author among them; reason "pull_request_not_open"), not_found (one is no user).
+void ask_reviewers(branch::Engine& engine, const Repository& repository, std::string_view id,
+                   const std::vector<std::string>& users, std::string_view asked_by);
+
 /// In the transaction that publishes the merge. Throws invalid_argument, reason
 /// "pull_request_not_open".
 void mark_merged(db::Connection& connection, RepositoryId repository, std::string_view id,
-                 const Commit& commit);
+                 const Commit& commit, const CommitId& source);
 
 }  // namespace tarn::versioning

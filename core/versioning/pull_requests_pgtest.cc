@@ -68,6 +68,31 @@ class Pulls : public testing::RepositoryTest {
       approve_pull_request(*engine, repo, id, user, reviewed ? *reviewed : head(get(id).source));
     });
   }
+  std::string request_changes(const std::string& id, std::string_view user) {
+    return reason_of([&] {
+      review_pull_request(*engine, repo, id, user, ReviewVerdict::kChangesRequested,
+                          head(get(id).source));
+    });
+  }
+  std::string withdraw(const std::string& id, std::string_view user) {
+    return reason_of([&] { withdraw_review(*engine, repo, id, user); });
+  }
+  std::string ask(const std::string& id, const std::vector<std::string>& users) {
+    return reason_of([&] { ask_reviewers(*engine, repo, id, users, "ann"); });
+  }
+  /// The reviewers as "ben asked approved outdated", joined with "; ".
+  std::string reviewers(const std::string& id, const PageStart& start = {}) {
+    std::string out;
+    const auto page = list_reviewers(*engine, repo, id, start);
+    for (const Reviewer& reviewer : page.items) {
+      out += (out.empty() ? "" : "; ") + reviewer.user;
+      if (!reviewer.asked_by.empty()) out += " asked by " + reviewer.asked_by;
+      if (!reviewer.review) continue;
+      out += " " + std::string(name_of(reviewer.review->verdict));
+      if (reviewer.review->outdated) out += " outdated";
+    }
+    return out + (page.has_more ? "; ..." : "");
+  }
   std::string set_status(const std::string& id, PullRequestStatus status) {
     return reason_of([&] { update_pull_request(*engine, repo, id, {.status = status}); });
   }
@@ -214,6 +239,7 @@ TEST_F(Pulls, AreMergedByOneCommitThatNamesThem) {
   const PullRequest pull = get(id);
   EXPECT_EQ(pull.status, PullRequestStatus::kMerged);
   EXPECT_EQ(pull.merged_commit, made.id);
+  EXPECT_EQ(pull.merged_source, source);
   EXPECT_EQ(pull.closed, made.created);
   EXPECT_EQ(engine.read(repo, "main", "a"), "1");
 
@@ -253,10 +279,10 @@ TEST_F(Pulls, NothingIsPublishedForOneThatIsClosedMeanwhile) {
   meta::Publication publication;
   publication.repository = branch::get_repository(*engine, repo).id;
   publication.branch = branch.id;
-  publication.within = [&](db::Connection& connection) {
-    mark_merged(connection, publication.repository, id, publication.commit);
-  };
   const Commit source = branch::resolve_commit(*engine, repo, "dev");
+  publication.within = [&](db::Connection& connection) {
+    mark_merged(connection, publication.repository, id, publication.commit, source.id);
+  };
   publication.commit = source;
   publication.commit.parents = {before};
   publication.commit.message = "never";
@@ -424,6 +450,84 @@ TEST_F(Pulls, HighestApprovalCountOfMatchingRulesApplies) {
   EXPECT_EQ(approve(id, "ben"), "done");
   EXPECT_EQ(approve(id, "cid"), "done");
   EXPECT_EQ(merge(id), "done");
+}
+
+// Verified by mutation: a count that ignores requests for changes, or only those on the head.
+TEST_F(Pulls, RequestedChangesStopAMergeUntilTheReviewerTakesThemBack) {
+  want_approvals(1);
+  const std::string id = open();
+  EXPECT_EQ(approve(id, "ben"), "done");
+  EXPECT_EQ(request_changes(id, "cid"), "done");
+  EXPECT_EQ(merge(id), "changes_requested");
+  EXPECT_EQ(merge_directly("dev"), "changes_requested");
+  const std::string twin = open();
+  EXPECT_EQ(approve(twin, "ben"), "done");
+  EXPECT_EQ(merge(twin), "changes_requested") << "another request for the same branches";
+  change("dev", "b");
+  EXPECT_EQ(reviewers(id), "ben approved outdated; cid changes_requested outdated");
+  EXPECT_EQ(approve(id, "ben"), "done");
+  EXPECT_EQ(merge(id), "changes_requested") << "though the source has moved";
+  EXPECT_EQ(reason_of([&] { withdraw_approval(*engine, repo, id, "cid"); }), "approval_not_found");
+  EXPECT_EQ(withdraw(id, "cid"), "done");
+  EXPECT_EQ(withdraw(id, "cid"), "review_not_found");
+  EXPECT_EQ(merge(id), "done");
+  EXPECT_EQ(reviewers(id), "ben approved") << "of the commit that was merged";
+}
+
+TEST_F(Pulls, AReviewReplacesTheOneBefore) {
+  want_approvals(1);
+  const std::string id = open();
+  EXPECT_EQ(request_changes(id, "ben"), "done");
+  EXPECT_EQ(approve(id, "ben"), "done");
+  EXPECT_EQ(request_changes(id, "ben"), "done");
+  EXPECT_EQ(merge(id), "changes_requested");
+  EXPECT_EQ(list_approvals(*engine, repo, id, {}).items.size(), 0u);
+  EXPECT_EQ(approve(id, "ben"), "done");
+  EXPECT_EQ(merge(id), "done");
+  EXPECT_EQ(request_changes(id, "ben"), "pull_request_not_open");
+}
+
+TEST_F(Pulls, RequestedChangesCountWhereARuleWantsApprovals) {
+  const std::string id = open();
+  EXPECT_EQ(request_changes(id, "ann"), "own_pull_request");
+  EXPECT_EQ(request_changes(id, "nobody"), "not_found");
+  EXPECT_EQ(request_changes(id, "ben"), "done");
+  EXPECT_EQ(merge(id), "done") << "no rule wants approvals";
+}
+
+TEST_F(Pulls, RequestedChangesEndWithTheirUserOrTheirPullRequest) {
+  want_approvals(1);
+  add_user("leaver");
+  const std::string id = open();
+  EXPECT_EQ(approve(id, "ben"), "done");
+  EXPECT_EQ(request_changes(id, "leaver"), "done");
+  EXPECT_EQ(merge(id), "changes_requested");
+  remove_user("leaver");
+  EXPECT_EQ(request_changes(id, "cid"), "done");
+  set_status(id, PullRequestStatus::kClosed);
+  const std::string next = open();
+  EXPECT_EQ(approve(next, "ben"), "done");
+  EXPECT_EQ(merge(next), "done");
+}
+
+TEST_F(Pulls, ReviewersAreAskedByName) {
+  const std::string id = open();
+  EXPECT_EQ(ask(id, {"cid", "ben", "cid"}), "done");
+  EXPECT_EQ(reviewers(id), "ben asked by ann; cid asked by ann");
+  EXPECT_EQ(reviewers(id, {.limit = 1}), "ben asked by ann; ...");
+  EXPECT_EQ(reviewers(id, {.after = "ben"}), "cid asked by ann");
+  EXPECT_EQ(approve(id, "cid"), "done");
+  EXPECT_EQ(ask(id, {"ben"}), "done");
+  EXPECT_EQ(reviewers(id), "ben asked by ann; cid approved") << "a review stays";
+  EXPECT_EQ(ask(id, {"ben", "nobody"}), "not_found");
+  EXPECT_EQ(ask(id, {"ann"}), "invalid_argument");
+  EXPECT_EQ(ask(id, std::vector<std::string>(kPullReviewersMax + 1, "ben")), "invalid_argument");
+  EXPECT_EQ(reviewers(id), "ben asked by ann; cid approved") << "nothing of a refused list is kept";
+  EXPECT_EQ(ask(id, {}), "done");
+  EXPECT_EQ(reviewers(id), "cid approved");
+  EXPECT_EQ(ask(make_pull_request_id(engine.clock.now()), {}), "pull_request_not_found");
+  set_status(id, PullRequestStatus::kClosed);
+  EXPECT_EQ(ask(id, {"ben"}), "pull_request_not_open");
 }
 
 TEST_F(Pulls, GoWithTheirRepository) {

@@ -1,4 +1,4 @@
--- Pull requests and their approvals.
+-- Pull requests and their reviewers.
 
 -- One row is a pull request. pull_id falls with time: the newest comes first.
 CREATE TABLE pull_requests (
@@ -14,6 +14,7 @@ CREATE TABLE pull_requests (
   created_ms    bigint NOT NULL,
   closed_ms     bigint,                             -- when it was closed or merged
   merged_commit bytea,
+  merged_source bytea,                              -- the head of the source that was merged
   PRIMARY KEY (repo_id, pull_id),
   UNIQUE (repo_id, number)
 );
@@ -32,15 +33,19 @@ $$;
 CREATE TRIGGER pulls_number BEFORE INSERT ON pull_requests FOR EACH ROW WHEN (NEW.number IS NULL)
   EXECUTE FUNCTION number_pull_request();
 
--- One row is an approval of a commit, not of a branch: it means nothing once the source's head is another. It goes with
--- its user.
-CREATE TABLE pull_approvals (
-  repo_id    integer NOT NULL,
-  pull_id    text COLLATE "C" NOT NULL,
-  user_id    integer NOT NULL REFERENCES users ON DELETE CASCADE,
-  commit_id  bytea NOT NULL,
-  created_ms bigint NOT NULL,
+-- One row is a reviewer of a pull request: a user who was asked for a review, who has reviewed it, or both. A verdict is on a
+-- commit, not on a branch: an approval means nothing once the source's head is another, and a request for changes stands
+-- until the user approves or withdraws it. The row goes with its user.
+CREATE TABLE pull_reviewers (
+  repo_id     integer NOT NULL,
+  pull_id     text COLLATE "C" NOT NULL,
+  user_id     integer NOT NULL REFERENCES users ON DELETE CASCADE,
+  asked_by    text COLLATE "C",                     -- a user by name; NULL: the review was not asked for
+  verdict     text CHECK (verdict IN ('approved', 'changes_requested')),
+  commit_id   bytea,
+  reviewed_ms bigint,
   PRIMARY KEY (repo_id, pull_id, user_id),
-  FOREIGN KEY (repo_id, pull_id) REFERENCES pull_requests ON DELETE CASCADE
+  FOREIGN KEY (repo_id, pull_id) REFERENCES pull_requests ON DELETE CASCADE,
+  CHECK (num_nulls(verdict, commit_id, reviewed_ms) IN (0, 3))
 );
-CREATE INDEX pull_approvals_by_user ON pull_approvals (user_id);
+CREATE INDEX pull_reviewers_by_user ON pull_reviewers (user_id);

@@ -21,7 +21,7 @@ CREATE INDEX deleted_branches_by_repository ON deleted_branches (repo_id);
 -- Returns the tables whose rows are put away, in the order in which they are put back: webhooks last, so that putting back
 -- is no event of theirs. Called by the two functions below.
 CREATE FUNCTION restored_tables() RETURNS text[] LANGUAGE sql IMMUTABLE AS $$
-  SELECT ARRAY['repository_settings', 'tags', 'aliases', 'alias_history', 'pull_requests', 'pull_approvals',
+  SELECT ARRAY['repository_settings', 'tags', 'aliases', 'alias_history', 'pull_requests', 'pull_reviewers',
                'gate_policies', 'gate_policy_versions', 'runs', 'hook_runs', 'hook_steps', 'branches', 'promotions',
                'promotion_log', 'promotion_checks', 'promotion_approvals', 'webhooks']
 $$;
@@ -47,7 +47,7 @@ BEGIN
 END
 $$;
 
--- Puts the rows back. The transaction has taken the mark away, which locks the repository's row. Leases and approvals of
+-- Puts the rows back. The transaction has taken the mark away, which locks the repository's row. Leases and reviews by
 -- users that are gone do not come back. Called by meta::Repositories.
 CREATE FUNCTION put_repository_back(p_repo integer) RETURNS void LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
@@ -56,7 +56,7 @@ BEGIN
   UPDATE deleted_rows
   SET body = body || '{"lease_owner": null, "lease_until": null, "expiry_claimed_until": null}'
   WHERE repo_id = p_repo AND source = 'branches';
-  DELETE FROM deleted_rows r WHERE r.repo_id = p_repo AND r.source = 'pull_approvals'
+  DELETE FROM deleted_rows r WHERE r.repo_id = p_repo AND r.source = 'pull_reviewers'
     AND NOT EXISTS (SELECT 1 FROM users u WHERE u.user_id = (r.body->>'user_id')::integer);
   FOREACH v_table IN ARRAY restored_tables() LOOP
     EXECUTE format('INSERT INTO %1$I OVERRIDING SYSTEM VALUE

@@ -116,6 +116,10 @@ const std::set<std::string_view> kOwn = {
     "failEvaluation",
     "setQuota",
     "setUserQuota",
+    "listPullRequestReviewers",
+    "setPullRequestReviewers",
+    "reviewPullRequest",
+    "withdrawPullRequestReview",
 };
 // clang-format on
 

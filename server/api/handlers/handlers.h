@@ -105,11 +105,13 @@ Reads<json::StartImport> preview_import, start_import;
 
 // merges.cc
 Plain diff_refs, summarise_diff, list_conflicts, find_merge_base, list_pull_requests,
-    get_pull_request, list_approvals, withdraw_approval;
+    get_pull_request, list_approvals, withdraw_approval, list_reviewers, withdraw_review;
 Reads<json::Merge> merge_into_branch, merge_pull_request;
 Reads<json::CreatePullRequest> create_pull_request;
 Reads<json::UpdatePullRequest> update_pull_request;
 Reads<CommitId> approve_pull_request;
+Reads<json::Reviewing> review_pull_request;
+Reads<std::vector<std::string>> ask_reviewers;
 
 // evaluations.cc
 Plain list_evaluations, get_evaluation, get_evaluation_examples, retry_evaluation, renew_evaluation,

@@ -192,4 +192,34 @@ http::Response withdraw_approval(const Context& context, Call& call) {
   return empty_response(204);
 }
 
+http::Response list_reviewers(const Context& context, Call& call) {
+  const Repository repository = repository_of(context, call);
+  const Page<Reviewer> page = versioning::list_reviewers(
+      context.engine, repository, pull_request_id(context, repository, call), call.page());
+  return json_response(200, json::list_of(page, kBytesPerApproval, json::write_reviewer));
+}
+
+http::Response ask_reviewers(const Context& context, Call& call, std::vector<std::string> users) {
+  const Repository repository = repository_of(context, call);
+  versioning::ask_reviewers(context.engine, repository, pull_request_id(context, repository, call),
+                            users, call.caller.user.name);
+  return empty_response(204);
+}
+
+http::Response review_pull_request(const Context& context, Call& call, json::Reviewing given) {
+  const Repository repository = repository_of(context, call);
+  const std::string& user = call.caller.user.name;
+  const Review made = versioning::review_pull_request(context.engine, repository,
+                                                      pull_request_id(context, repository, call),
+                                                      user, given.verdict, given.commit);
+  return json_response(201, json::review_body(made, user));
+}
+
+http::Response withdraw_review(const Context& context, Call& call) {
+  const Repository repository = repository_of(context, call);
+  versioning::withdraw_review(context.engine, repository,
+                              pull_request_id(context, repository, call), call.caller.user.name);
+  return empty_response(204);
+}
+
 }  // namespace tarn::api

@@ -187,6 +187,7 @@ void write_pull_request(Writer& out, const PullRequest& pull) {
   out.text("destination_branch", pull.destination.str());
   out.text("id", pull.id);
   if (pull.merged_commit) out.text("merged_commit_id", to_text(*pull.merged_commit));
+  if (pull.merged_source) out.text("merged_source_commit_id", to_text(*pull.merged_source));
   out.number("number", pull.number);
   out.text("source_branch", pull.source.str());
   out.text("status", name_of(pull.status));
@@ -222,6 +223,42 @@ std::string approval_body(const Approval& approval) {
   Writer out;
   write_approval(out, approval);
   return std::move(out).take();
+}
+
+namespace {
+
+void write_review(Writer& out, const Review& review) {
+  out.text("commit_id", to_text(review.commit));
+  out.text("creation_date", to_rfc3339(review.created));
+  out.boolean("outdated", review.outdated);
+  out.text("verdict", name_of(review.verdict));
+}
+
+}  // namespace
+
+void write_reviewer(Writer& out, const Reviewer& reviewer) {
+  out.begin_object();
+  if (!reviewer.asked_by.empty()) out.text("asked_by", reviewer.asked_by);
+  if (reviewer.review) write_review(out, *reviewer.review);
+  out.text("user", reviewer.user);
+  out.end_object();
+}
+
+std::string review_body(const Review& review, std::string_view user) {
+  Writer out;
+  write_reviewer(out, {.user = std::string(user), .review = review});
+  return std::move(out).take();
+}
+
+Reviewing parse_review(const Value& body) {
+  const Value text = body.at("verdict");
+  const auto verdict = parse_review_verdict(text.text());
+  if (!verdict) text.fail("must be approved or changes_requested");
+  return {.verdict = *verdict, .commit = parse_approve(body)};
+}
+
+std::vector<std::string> parse_reviewers(const Value& body) {
+  return body.at("users").texts(kPullReviewersMax);
 }
 
 CreatePullRequest parse_create_pull_request(const Value& body) {

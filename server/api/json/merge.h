@@ -64,6 +64,18 @@ std::string new_pull_request_body(const PullRequest& pull);
 void write_approval(Writer& out, const Approval& approval);
 std::string approval_body(const Approval& approval);
 
+void write_reviewer(Writer& out, const Reviewer& reviewer);
+std::string review_body(const Review& review, std::string_view user);
+
+struct Reviewing {
+  ReviewVerdict verdict;
+  CommitId commit;
+};
+/// {"verdict": ..., "commit_id": ...}: the commit that the user reviewed.
+Reviewing parse_review(const Value& body);
+/// {"users": [...]}
+std::vector<std::string> parse_reviewers(const Value& body);
+
 struct CreatePullRequest {
   std::string title;
   std::string description;

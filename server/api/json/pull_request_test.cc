@@ -6,6 +6,29 @@
 namespace tarn::api::json {
 namespace {
 
+TEST(ReviewBodies, AreReadAndWrittenWhole) {
+  const std::string zeros(64, '0');
+  EXPECT_EQ(review_body({.verdict = ReviewVerdict::kChangesRequested, .outdated = true}, "ben"),
+            R"({"commit_id":")" + zeros +
+                R"(","creation_date":"1970-01-01T00:00:00.000Z","outdated":true,)"
+                R"("verdict":"changes_requested","user":"ben"})"
+                "\n");
+  Writer out;
+  write_reviewer(out, {.user = "cid", .asked_by = "ann"});
+  EXPECT_EQ(std::move(out).take(), R"({"asked_by":"ann","user":"cid"})"
+                                   "\n");
+  const Reviewing given =
+      parsed(parse_review, R"({"verdict":"approved","commit_id":")" + zeros + "\"}");
+  EXPECT_EQ(given.verdict, ReviewVerdict::kApproved);
+  EXPECT_EQ(given.commit, CommitId{});
+  EXPECT_EQ(parsed(parse_reviewers, R"({"users":["ben","cid"]})"),
+            (std::vector<std::string>{"ben", "cid"}));
+  EXPECT_NE(failure(parse_review, R"({"verdict":"fine","commit_id":")" + zeros + "\"}"), "");
+  EXPECT_NE(failure(parse_review, R"({"verdict":"approved"})"), "");
+  EXPECT_NE(failure(parse_reviewers, R"({"users":[1]})"), "");
+  EXPECT_NE(failure(parse_reviewers, "{}"), "");
+}
+
 TEST(PullRequestBodies, AreReadAndWrittenWhole) {
   PullRequest pull{.id = "i",
                    .number = 12,
@@ -26,6 +49,10 @@ TEST(PullRequestBodies, AreReadAndWrittenWhole) {
   const std::string merged = pull_request_body(pull);
   EXPECT_NE(merged.find(R"("closed_date":"1970-01-01T00:00:00.000Z")"), std::string::npos);
   EXPECT_NE(merged.find(R"("merged_commit_id":")" + zeros), std::string::npos);
+  EXPECT_EQ(merged.find("merged_source_commit_id"), std::string::npos);
+  pull.merged_source = CommitId{};
+  EXPECT_NE(pull_request_body(pull).find(R"("merged_source_commit_id":")" + zeros),
+            std::string::npos);
   EXPECT_EQ(approval_body({.user = "ben", .commit = {}, .created = {}, .valid = true}),
             R"({"commit_id":")" + zeros +
                 R"(","creation_date":"1970-01-01T00:00:00.000Z","user":"ben","valid":true})"

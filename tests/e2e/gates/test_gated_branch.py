@@ -31,6 +31,7 @@ LEAVES = set(
     internalDeleteBranchProtectionRule setTagProtectionRules setMetricFiles setPathSettings
     dumpRefs dumpSubmit createTag deleteTag createBranch CreateCommitRecord createSymlinkFile archivePaths
     createPullRequest updatePullRequest approvePullRequest withdrawPullRequestApproval
+    setPullRequestReviewers reviewPullRequest withdrawPullRequestReview
     abortPresignMultipartUpload uploadPart uploadPartCopy importCancel
     compareCandidates recordRun evaluateGatePolicy reportCheck approvePromotion rejectPromotion cancelPromotion
     putWebhook deleteWebhook pingWebhook redeliverWebhookEvent runHooks
