@@ -25,6 +25,8 @@
 #include "core/quotas/quotas.h"
 #include "core/versioning/commit.h"
 #include "core/versioning/merge.h"
+#include "core/versioning/pull_comments.h"
+#include "core/versioning/pull_requests.h"
 #include "tests/support/fault_points.h"
 #include "tests/support/repository_test.h"
 
@@ -160,6 +162,44 @@ TEST_F(Quotas, MetadataOfOtherRowsIsLimited) {
   // Nothing is lost that way: alias changes and deletions go on.
   branch::remove_alias(*engine, repo, best);
   branch::delete_tag(*engine, repo, TagName("v1"), false);
+}
+
+TEST_F(Quotas, MetadataOfCommentsIsLimited) {
+  engine.pool.run({"test_insert_user", "INSERT INTO users (name, created_ms) VALUES ('ann', 0)"},
+                  {}, db::Pool::Retry::kWrite);
+  engine.branch(repo, "dev", "main");
+  const std::string pull = versioning::create_pull_request(*engine, repo,
+                                                           {.title = "t",
+                                                            .author = "ann",
+                                                            .source = BranchName("dev"),
+                                                            .destination = BranchName("main")})
+                               .id;
+  set_quota(*engine, whole(), {.metadata = {{}, 1'000'000}});
+  recount_quota(*engine, whole());
+  const auto metadata = [&] { return (*engine).quotas.find(whole())->metadata; };
+  const auto comment = [&](size_t bytes) {
+    return reason_of([&] {
+      versioning::create_pull_comment(*engine, repo, pull,
+                                      {.author = "ann", .body = std::string(bytes, 'x')});
+    });
+  };
+  const uint64_t before = metadata();
+  EXPECT_EQ(comment(5'000), "done");
+  EXPECT_GT(metadata(), before + 5'000);
+  const uint64_t counted = metadata();
+  recount_quota(*engine, whole());
+  EXPECT_EQ(metadata(), counted);
+  set_quota(*engine, whole(), {.metadata = {{}, counted + 1'000}});
+  recount_quota(*engine, whole());
+  EXPECT_EQ(comment(1), "done");
+  EXPECT_EQ(comment(5'000), "quota_exceeded");
+  EXPECT_EQ(reason_of([&] {
+              versioning::edit_pull_comment(*engine, repo, pull, 2, "ann", std::string(5'000, 'x'));
+            }),
+            "quota_exceeded")
+      << "a short one does not grow past it either";
+  EXPECT_EQ(reason_of([&] { versioning::delete_pull_comment(*engine, repo, pull, 1, "ann"); }),
+            "done");
 }
 
 TEST_F(Quotas, ConditionalWritesAndVersionsAreCountedToo) {

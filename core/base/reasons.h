@@ -146,12 +146,15 @@ constexpr std::string_view kInvalidImportSource = "invalid_import_source";
 constexpr std::string_view kApprovalNotFound = "approval_not_found";
 constexpr std::string_view kApprovalRequired = "approval_required";
 constexpr std::string_view kChangesRequested = "changes_requested";
+constexpr std::string_view kCommentNotFound = "comment_not_found";
+constexpr std::string_view kNotCommentAuthor = "not_comment_author";
 constexpr std::string_view kOwnCommits = "own_commits";
 constexpr std::string_view kOwnPullRequest = "own_pull_request";
 constexpr std::string_view kPullRequestMerged = "pull_request_merged";
 constexpr std::string_view kPullRequestNotFound = "pull_request_not_found";
 constexpr std::string_view kPullRequestNotOpen = "pull_request_not_open";
 constexpr std::string_view kReviewNotFound = "review_not_found";
+constexpr std::string_view kTooManyComments = "too_many_comments";
 
 // Runs, gates and promotion
 constexpr std::string_view kAliasHasPolicy = "alias_has_policy";

@@ -15,6 +15,7 @@
 #include "core/versioning/commit.h"
 #include "core/versioning/merge.h"
 #include "core/versioning/move.h"
+#include "core/versioning/pull_comments.h"
 #include "core/versioning/pull_requests.h"
 #include "core/versioning/reset.h"
 #include "core/versioning/revert.h"
@@ -114,6 +115,16 @@ void RefusedWrites::expect_refused(std::string_view reason) {
       [&] { versioning::merge_pull_request(e, repo, pull, merge); },
       [&] { versioning::approve_pull_request(e, repo, pull.id, "ben", CommitId{}); },
       [&] { versioning::withdraw_approval(e, repo, pull.id, "ben"); },
+      [&] {
+        versioning::review_pull_request(e, repo, pull.id, "ben", ReviewVerdict::kChangesRequested,
+                                        CommitId{});
+      },
+      [&] { versioning::withdraw_review(e, repo, pull.id, "ben"); },
+      [&] { versioning::ask_reviewers(e, repo, pull.id, {"ben"}, "ann"); },
+      [&] { versioning::create_pull_comment(e, repo, pull.id, {.author = "ben", .body = "text"}); },
+      [&] { versioning::edit_pull_comment(e, repo, pull.id, 1, "ben", "text"); },
+      [&] { versioning::delete_pull_comment(e, repo, pull.id, 1, "ben"); },
+      [&] { versioning::resolve_pull_thread(e, repo, pull.id, 1, "ben", true); },
   };
   for (size_t i = 0; i < verbs.size(); ++i) {
     EXPECT_EQ(reason_of(verbs[i]), reason) << "verb " << i;

@@ -17,6 +17,7 @@
 #include "core/promotion/review.h"
 #include "core/promotion/rollback.h"
 #include "core/runs/runs.h"
+#include "core/versioning/pull_comments.h"
 #include "core/versioning/pull_requests.h"
 #include "tests/support/bare_repository.h"
 #include "tests/support/repository_test.h"
@@ -101,6 +102,68 @@ TEST_F(WebhookEvents, MergedPullRequestHasAnEvent) {
   EXPECT_EQ(told("name"), std::vector<std::string>{"branch.updated main"});
   EXPECT_EQ(told("old_commit"), std::vector<std::string>{"branch.updated " + before});
   EXPECT_EQ(told("new_commit"), std::vector<std::string>{"branch.updated " + head(repo, "main")});
+}
+
+TEST_F(WebhookEvents, ReviewsAndCommentsOfPullRequestsHaveEvents) {
+  engine.branch(repo, "dev", "main");
+  engine.pool.run(
+      {"test_insert_user", "INSERT INTO users (name, created_ms) VALUES ('ann', 0), ('ben', 0)"},
+      {}, db::Pool::Retry::kWrite);
+  const std::string pull = versioning::create_pull_request(*engine, repo,
+                                                           {.title = "t",
+                                                            .author = "ann",
+                                                            .source = BranchName("dev"),
+                                                            .destination = BranchName("main")})
+                               .id;
+  listen(repo, {"pull_request.*"});
+  const CommitId head = branch::get_branch(*engine, repo, BranchName("dev")).head;
+  for (int i = 0; i < 2; ++i) {
+    versioning::ask_reviewers(*engine, repo, pull, {"ben"}, "ann");
+    versioning::review_pull_request(*engine, repo, pull, "ben", ReviewVerdict::kChangesRequested,
+                                    head);
+  }
+  versioning::create_pull_comment(*engine, repo, pull,
+                                  {.author = "ben",
+                                   .body = "@ann: see x@y.z, (@max.m), @ann. And secret",
+                                   .path = "a/b",
+                                   .line = 3,
+                                   .commit = head});
+  versioning::edit_pull_comment(*engine, repo, pull, 1, "ben", "@cid");
+  versioning::resolve_pull_thread(*engine, repo, pull, 1, "ann", true);
+  versioning::withdraw_review(*engine, repo, pull, "ben");
+  using Told = std::vector<std::string>;
+  EXPECT_EQ(told("actor"), (Told{"pull_request.review_requested ann", "pull_request.reviewed ben",
+                                 "pull_request.commented ben"}))
+      << "once each: the same again is no event";
+  EXPECT_EQ(told("reviewer")[0], "pull_request.review_requested ben");
+  EXPECT_EQ(told("verdict")[1], "pull_request.reviewed changes_requested");
+  EXPECT_EQ(told("commit")[1], "pull_request.reviewed " + to_text(head));
+  for (const std::string& number : told("number")) EXPECT_TRUE(number.ends_with(" 1")) << number;
+  EXPECT_EQ(told("mentions")[2], "pull_request.commented [\"ann\", \"max.m\"]");
+  EXPECT_EQ(told("path")[2], "pull_request.commented a/b");
+  EXPECT_EQ(told("line")[2], "pull_request.commented 3");
+  const db::Rows leaks =
+      engine.pool.run({"test_find_text", "SELECT count(*) FROM events WHERE body LIKE '%secret%'"},
+                      {}, db::Pool::Retry::kRead);
+  EXPECT_EQ(leaks.integer(0, 0), 0) << "a receiver need not be allowed to read comments";
+}
+
+TEST_F(WebhookEvents, MentionsAreBoundedInAnyText) {
+  const auto mentions = [&](const std::string& text) {
+    return std::string(
+        engine.pool
+            .run({"test_mentions", "SELECT array_to_string(mentioned_users($1), ' ')"}, {text},
+                 db::Pool::Retry::kRead)
+            .text(0, 0));
+  };
+  EXPECT_EQ(mentions("@ann@example.com, @b_c-d."), "ann@example.com b_c-d");
+  EXPECT_EQ(mentions("me@example.com /@x @ @- @@ann"), "");
+  EXPECT_EQ(mentions("@b @a @b"), "b a") << "each once, in the order of the text";
+  std::string many;
+  for (int i = 0; i < 2000; ++i) many += " @u" + std::to_string(i);
+  EXPECT_EQ(mentions(many).find("u20"), std::string::npos);
+  EXPECT_EQ(mentions(std::string(kPullCommentBytesMax, '@')), "");
+  EXPECT_EQ(mentions("@" + std::string(kPullCommentBytesMax - 1, 'a')).size(), 128u);
 }
 
 TEST_F(WebhookEvents, RestoreHasAnEventForEachRef) {

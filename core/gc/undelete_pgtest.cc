@@ -96,6 +96,62 @@ TEST_F(Undelete, BringsEverythingBack) {
   EXPECT_EQ(collect_all(repo).removed_objects, 0);
 }
 
+// A new table or column of pull requests fails here until the rows below have it; a table that
+// restored_tables does not name fails after that.
+TEST_F(Undelete, EveryColumnOfPullRequestsComesBackAndGoes) {
+  run_sql("INSERT INTO users (name, created_ms) VALUES ('ben', 0)");
+  std::string fill = R"sql(
+    INSERT INTO pull_requests (repo_id, pull_id, title, description, status, author, source, destination, created_ms, closed_ms,
+      merged_commit, merged_source, comments)
+    VALUES (REPO, 'p', 't', 'd', 'merged', 'ann', 's', 'main', 1, 2, '\x00ff', '\x01ff', 2);
+    INSERT INTO pull_reviewers (repo_id, pull_id, user_id, asked_by, verdict, commit_id, reviewed_ms)
+    SELECT REPO, 'p', user_id, 'ann', 'approved', '\x01ff', 3 FROM users WHERE name = 'ben';
+    INSERT INTO pull_comments (repo_id, pull_id, comment_id, thread_id, author_id, author, body, path, line, row_number,
+      commit_id, created_ms, edited_ms, deleted, resolved_by)
+    VALUES (REPO, 'p', 1, 1, 7, 'ben', 'text', 'a', 2, 3, '\x01ff', 4, 5, true, 'ann'))sql";
+  for (size_t at; (at = fill.find("REPO")) != std::string::npos;) {
+    fill.replace(at, 4, std::to_string(static_cast<int>(repo.id)));
+  }
+  run_sql(fill);
+  const auto tables = [&] {
+    std::vector<std::string> names;
+    const db::Rows found = engine.pool.run({"test_pull_tables",
+                                            "SELECT tablename FROM pg_tables WHERE schemaname = "
+                                            "'public' AND tablename LIKE 'pull\\_%' "
+                                            "ORDER BY 1"},
+                                           {}, db::Pool::Retry::kRead);
+    for (size_t row = 0; row < found.size(); ++row) names.emplace_back(found.text(row, 0));
+    return names;
+  }();
+  ASSERT_EQ(tables, (std::vector<std::string>{"pull_comments", "pull_requests", "pull_reviewers"}));
+  constexpr db::Query kRows{"test_pull_rows", R"sql(
+    SELECT ARRAY[(SELECT coalesce(string_agg(to_jsonb(t)::text, ' '), '') FROM pull_comments t),
+                 (SELECT coalesce(string_agg(to_jsonb(t)::text, ' '), '') FROM pull_requests t),
+                 (SELECT coalesce(string_agg(to_jsonb(t)::text, ' '), '') FROM pull_reviewers t)])sql"};
+  const auto rows = [&] {
+    return engine.pool.run(kRows, {}, db::Pool::Retry::kRead).strings(0, 0);
+  };
+  const std::vector<std::string> before = rows();
+  for (const std::string& row : before) {
+    EXPECT_FALSE(row.empty());
+    EXPECT_EQ(row.find("null"), std::string::npos) << "a column is not filled: " << row;
+  }
+  const std::vector<std::string> none(tables.size());
+  remove(repo);
+  EXPECT_EQ(rows(), none);
+  restore("lake");
+  EXPECT_EQ(rows(), before);
+
+  remove(repo);
+  run_sql("DELETE FROM users WHERE name = 'ben'");
+  restore("lake");
+  EXPECT_EQ(count("SELECT count(*) FROM pull_reviewers"), 0) << "its user is gone";
+  EXPECT_EQ(count("SELECT count(*) FROM pull_comments"), 1);
+  remove(repo, std::chrono::seconds{0});
+  EXPECT_EQ(rows(), none);
+  EXPECT_EQ(count("SELECT count(*) FROM deleted_rows WHERE source LIKE 'pull%'"), 0);
+}
+
 TEST_F(Undelete, NeedsAnotherNameIfItIsTaken) {
   engine.put(repo, "main", "a", "old");
   remove(repo);

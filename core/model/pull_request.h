@@ -72,6 +72,26 @@ struct Approval {
   bool valid = false;  ///< the source's head is still that commit
 };
 
+constexpr size_t kPullCommentBytesMax = 16 * 1024;
+constexpr int32_t kPullCommentsMax = 1000;  ///< that a pull request ever gets, deleted ones too
+
+struct PullComment {
+  int32_t id = 0;        ///< in the pull request, of later ones larger
+  int32_t thread = 0;    ///< the comment that began the thread; of a new one 0: it begins one
+  std::string author{};  ///< name of the user
+  std::string body{};    ///< empty once it is deleted
+  std::string path{};    ///< an object of the source; empty: it is about the whole request
+  std::optional<int32_t> line{};  ///< of a text, from 1
+  std::optional<int32_t> row{};   ///< of a table, from 1
+  /// The source's head that was looked at; nullopt: the branch was gone.
+  std::optional<CommitId> commit{};
+  Instant created{};
+  std::optional<Instant> edited{};
+  bool deleted = false;
+  bool outdated = false;      ///< the source's head, or what was merged, is another commit
+  std::string resolved_by{};  ///< of the comment that began a thread; empty: it is not resolved
+};
+
 /// 96 bits in base32hex, the time first and inverted.
 std::string make_pull_request_id(Instant now);
 /// Throws invalid_argument unless it is such an id.

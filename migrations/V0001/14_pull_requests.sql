@@ -1,4 +1,4 @@
--- Pull requests and their reviewers.
+-- Pull requests, their reviewers and their comments.
 
 -- One row is a pull request. pull_id falls with time: the newest comes first.
 CREATE TABLE pull_requests (
@@ -15,6 +15,7 @@ CREATE TABLE pull_requests (
   closed_ms     bigint,                             -- when it was closed or merged
   merged_commit bytea,
   merged_source bytea,                              -- the head of the source that was merged
+  comments      integer NOT NULL DEFAULT 0,         -- that were made, deleted ones too: the id of the newest
   PRIMARY KEY (repo_id, pull_id),
   UNIQUE (repo_id, number)
 );
@@ -49,3 +50,25 @@ CREATE TABLE pull_reviewers (
   CHECK (num_nulls(verdict, commit_id, reviewed_ms) IN (0, 3))
 );
 CREATE INDEX pull_reviewers_by_user ON pull_reviewers (user_id);
+
+-- One row is a comment. A deleted one keeps its row without its text: the answers to it stay. author_id refers to no row, so
+-- that a comment outlives its user; ids are not reused, so that a later user of the same name is not its author.
+CREATE TABLE pull_comments (
+  repo_id     integer NOT NULL,
+  pull_id     text COLLATE "C" NOT NULL,
+  comment_id  integer NOT NULL,                     -- of the pull request, from 1
+  thread_id   integer NOT NULL,                     -- the comment that began the thread
+  author_id   integer NOT NULL,
+  author      text COLLATE "C" NOT NULL,
+  body        text NOT NULL,
+  path        text COLLATE "C",                     -- an object of the source; NULL: it is about the whole request
+  line        integer,                              -- of a text, from 1
+  row_number  integer,                              -- of a table, from 1
+  commit_id   bytea,                                -- the source's head at that time; NULL: the branch was gone
+  created_ms  bigint NOT NULL,
+  edited_ms   bigint,
+  deleted     boolean NOT NULL DEFAULT false,
+  resolved_by text COLLATE "C",                     -- of the comment that began a thread: a user by name
+  PRIMARY KEY (repo_id, pull_id, comment_id),
+  FOREIGN KEY (repo_id, pull_id) REFERENCES pull_requests ON DELETE CASCADE
+);

@@ -284,6 +284,61 @@ CREATE TRIGGER promotions_tell AFTER INSERT ON promotions FOR EACH ROW EXECUTE F
 CREATE TRIGGER promotions_tell_steps AFTER UPDATE OF state ON promotions FOR EACH ROW
   WHEN ((OLD.state, OLD.code) IS DISTINCT FROM (NEW.state, NEW.code)) EXECUTE FUNCTION tell_promotion();
 
+-- Returns the data of all events about a pull request. Called by the two functions below.
+CREATE FUNCTION pull_request_data(p_repo integer, p_pull text) RETURNS jsonb LANGUAGE sql STABLE AS $$
+  SELECT jsonb_build_object('pull_request', pull_id, 'number', number, 'author', author, 'source', source,
+                            'destination', destination)
+  FROM pull_requests WHERE repo_id = p_repo AND pull_id = p_pull
+$$;
+
+-- Returns the names that a text mentions as @name, the first 20. Whether users have these names is not looked up: an event
+-- must not tell. Called by tell_pull_comment.
+CREATE FUNCTION mentioned_users(p_text text) RETURNS text[] LANGUAGE sql IMMUTABLE AS $$
+  SELECT coalesce(array_agg(name ORDER BY at), '{}') FROM (
+    SELECT m[1] AS name, min(at) AS at
+    FROM regexp_matches(p_text, '(?<![[:alnum:]_.@/+-])@([[:alnum:]_](?:[[:alnum:]_.@+-]{0,126}[[:alnum:]_])?)', 'g')
+      WITH ORDINALITY AS found(m, at)
+    GROUP BY m[1] ORDER BY min(at) LIMIT 20) AS names
+$$;
+
+-- Emits pull_request.commented. The data has no text of the comment: those who receive it need not be allowed to read it.
+CREATE FUNCTION tell_pull_comment() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+  IF EXISTS (SELECT 1 FROM webhooks WHERE repo_id = NEW.repo_id AND active) THEN
+    PERFORM emit_event(NEW.repo_id, 'pull_request.commented',
+      pull_request_data(NEW.repo_id, NEW.pull_id) || jsonb_strip_nulls(jsonb_build_object(
+        'actor', NEW.author, 'comment', NEW.comment_id, 'thread', NEW.thread_id, 'path', NEW.path, 'line', NEW.line,
+        'row', NEW.row_number, 'commit', encode(NEW.commit_id, 'hex'), 'mentions', mentioned_users(NEW.body))));
+  END IF;
+  RETURN NULL;
+END
+$$;
+CREATE TRIGGER pull_comments_tell AFTER INSERT ON pull_comments FOR EACH ROW EXECUTE FUNCTION tell_pull_comment();
+
+-- Emits pull_request.review_requested and pull_request.reviewed.
+CREATE FUNCTION tell_pull_reviewer() RETURNS trigger LANGUAGE plpgsql AS $$
+DECLARE
+  v_user text;
+BEGIN
+  IF NOT EXISTS (SELECT 1 FROM webhooks WHERE repo_id = NEW.repo_id AND active) THEN RETURN NULL; END IF;
+  SELECT name INTO v_user FROM users WHERE user_id = NEW.user_id;
+  IF NEW.asked_by IS NOT NULL AND (TG_OP = 'INSERT' OR OLD.asked_by IS NULL) THEN
+    PERFORM emit_event(NEW.repo_id, 'pull_request.review_requested',
+      pull_request_data(NEW.repo_id, NEW.pull_id)
+      || jsonb_build_object('actor', NEW.asked_by, 'reviewer', v_user));
+  END IF;
+  IF NEW.verdict IS NOT NULL AND (TG_OP = 'INSERT' OR OLD.verdict IS DISTINCT FROM NEW.verdict
+                                  OR OLD.commit_id IS DISTINCT FROM NEW.commit_id) THEN
+    PERFORM emit_event(NEW.repo_id, 'pull_request.reviewed',
+      pull_request_data(NEW.repo_id, NEW.pull_id)
+      || jsonb_build_object('actor', v_user, 'verdict', NEW.verdict, 'commit', encode(NEW.commit_id, 'hex')));
+  END IF;
+  RETURN NULL;
+END
+$$;
+CREATE TRIGGER pull_reviewers_tell AFTER INSERT OR UPDATE ON pull_reviewers
+  FOR EACH ROW EXECUTE FUNCTION tell_pull_reviewer();
+
 -- Emits hook.completed and hook.failed.
 CREATE FUNCTION tell_hook_run() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN

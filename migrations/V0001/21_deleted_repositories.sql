@@ -22,8 +22,8 @@ CREATE INDEX deleted_branches_by_repository ON deleted_branches (repo_id);
 -- is no event of theirs. Called by the two functions below.
 CREATE FUNCTION restored_tables() RETURNS text[] LANGUAGE sql IMMUTABLE AS $$
   SELECT ARRAY['repository_settings', 'tags', 'aliases', 'alias_history', 'pull_requests', 'pull_reviewers',
-               'gate_policies', 'gate_policy_versions', 'runs', 'hook_runs', 'hook_steps', 'branches', 'promotions',
-               'promotion_log', 'promotion_checks', 'promotion_approvals', 'webhooks']
+               'pull_comments', 'gate_policies', 'gate_policy_versions', 'runs', 'hook_runs', 'hook_steps', 'branches',
+               'promotions', 'promotion_log', 'promotion_checks', 'promotion_approvals', 'webhooks']
 $$;
 
 -- Puts the rows of a repository away. The transaction has marked the repository as deleted, which locks its row and keeps

@@ -182,6 +182,8 @@ CREATE CONSTRAINT TRIGGER tags_charge AFTER INSERT ON tags DEFERRABLE INITIALLY 
   FOR EACH ROW EXECUTE FUNCTION charge_row(false);
 CREATE CONSTRAINT TRIGGER pulls_charge AFTER INSERT ON pull_requests DEFERRABLE INITIALLY DEFERRED
   FOR EACH ROW EXECUTE FUNCTION charge_row(false);
+CREATE CONSTRAINT TRIGGER pull_comments_charge AFTER INSERT OR UPDATE OF body ON pull_comments DEFERRABLE INITIALLY DEFERRED
+  FOR EACH ROW WHEN (NOT NEW.deleted) EXECUTE FUNCTION charge_row(false);
 CREATE CONSTRAINT TRIGGER promotions_charge AFTER INSERT ON promotions DEFERRABLE INITIALLY DEFERRED
   FOR EACH ROW EXECUTE FUNCTION charge_row(false);
 CREATE CONSTRAINT TRIGGER promotion_checks_charge AFTER INSERT ON promotion_checks DEFERRABLE INITIALLY DEFERRED
@@ -211,6 +213,7 @@ CREATE FUNCTION count_metadata(p_repo integer, p_user text) RETURNS bigint LANGU
         SELECT coalesce(sum(200 + octet_length(line)), 0) FROM (
           SELECT t::text AS line FROM tags t WHERE t.repo_id = p_repo
           UNION ALL SELECT t::text FROM pull_requests t WHERE t.repo_id = p_repo
+          UNION ALL SELECT t::text FROM pull_comments t WHERE t.repo_id = p_repo
           UNION ALL SELECT t::text FROM promotions t WHERE t.repo_id = p_repo
           UNION ALL SELECT t::text FROM promotion_checks t WHERE t.repo_id = p_repo
           UNION ALL SELECT t::text FROM gate_policy_versions t WHERE t.repo_id = p_repo

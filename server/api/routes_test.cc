@@ -120,6 +120,10 @@ const std::set<std::string_view> kOwn = {
     "setPullRequestReviewers",
     "reviewPullRequest",
     "withdrawPullRequestReview",
+    "listPullRequestComments",
+    "createPullRequestComment",
+    "updatePullRequestComment",
+    "deletePullRequestComment",
 };
 // clang-format on
 

@@ -105,11 +105,14 @@ Reads<json::StartImport> preview_import, start_import;
 
 // merges.cc
 Plain diff_refs, summarise_diff, list_conflicts, find_merge_base, list_pull_requests,
-    get_pull_request, list_approvals, withdraw_approval, list_reviewers, withdraw_review;
+    get_pull_request, list_approvals, withdraw_approval, list_reviewers, withdraw_review,
+    list_comments, delete_comment;
 Reads<json::Merge> merge_into_branch, merge_pull_request;
 Reads<json::CreatePullRequest> create_pull_request;
 Reads<json::UpdatePullRequest> update_pull_request;
 Reads<CommitId> approve_pull_request;
+Reads<PullComment> create_comment;
+Reads<json::UpdateComment> update_comment;
 Reads<json::Reviewing> review_pull_request;
 Reads<std::vector<std::string>> ask_reviewers;
 

@@ -1,9 +1,11 @@
 #include "core/auth/resource.h"
 #include "core/base/encoding.h"
+#include "core/base/error.h"
 #include "core/base/str_cat.h"
 #include "core/versioning/diff.h"
 #include "core/versioning/diff_summary.h"
 #include "core/versioning/merge.h"
+#include "core/versioning/pull_comments.h"
 #include "core/versioning/pull_requests.h"
 #include "server/api/call.h"
 #include "server/api/handlers/handlers.h"
@@ -110,6 +112,12 @@ constexpr size_t kBytesPerApproval = 200;
 std::string pull_request_id(const Context& context, const Repository& repository,
                             const Call& call) {
   return versioning::find_pull_request_id(context.engine, repository, call.path("pull_request"));
+}
+
+int32_t comment_id(const Call& call) {
+  const auto id = parse_pull_request_number(call.path("comment"));
+  if (!id) throw_invalid("argument comment: must be the id of a comment, such as 3");
+  return *id;
 }
 
 PullRequestFilter filter_of(std::string_view status) {
@@ -219,6 +227,43 @@ http::Response withdraw_review(const Context& context, Call& call) {
   const Repository repository = repository_of(context, call);
   versioning::withdraw_review(context.engine, repository,
                               pull_request_id(context, repository, call), call.caller.user.name);
+  return empty_response(204);
+}
+
+http::Response list_comments(const Context& context, Call& call) {
+  const Repository repository = repository_of(context, call);
+  const Page<PullComment> page = versioning::list_pull_comments(
+      context.engine, repository, pull_request_id(context, repository, call), call.page());
+  return json_response(200, json::list_of(page, kBytesPerPull, json::write_comment));
+}
+
+http::Response create_comment(const Context& context, Call& call, PullComment given) {
+  const Repository repository = repository_of(context, call);
+  given.author = call.caller.user.name;
+  const PullComment made = versioning::create_pull_comment(
+      context.engine, repository, pull_request_id(context, repository, call), std::move(given));
+  return json_response(201, json::comment_body(made));
+}
+
+http::Response update_comment(const Context& context, Call& call, json::UpdateComment given) {
+  const Repository repository = repository_of(context, call);
+  const std::string pull = pull_request_id(context, repository, call);
+  const std::string& user = call.caller.user.name;
+  if (given.body) {
+    versioning::edit_pull_comment(context.engine, repository, pull, comment_id(call), user,
+                                  *given.body);
+  } else {
+    versioning::resolve_pull_thread(context.engine, repository, pull, comment_id(call), user,
+                                    *given.resolved);
+  }
+  return empty_response(204);
+}
+
+http::Response delete_comment(const Context& context, Call& call) {
+  const Repository repository = repository_of(context, call);
+  versioning::delete_pull_comment(context.engine, repository,
+                                  pull_request_id(context, repository, call), comment_id(call),
+                                  call.caller.user.name);
   return empty_response(204);
 }
 

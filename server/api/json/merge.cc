@@ -261,6 +261,52 @@ std::vector<std::string> parse_reviewers(const Value& body) {
   return body.at("users").texts(kPullReviewersMax);
 }
 
+void write_comment(Writer& out, const PullComment& comment) {
+  out.begin_object();
+  out.text("author", comment.author);
+  out.text("body", comment.body);
+  if (comment.commit) out.text("commit_id", to_text(*comment.commit));
+  out.text("creation_date", to_rfc3339(comment.created));
+  out.boolean("deleted", comment.deleted);
+  if (comment.edited) out.text("edited_date", to_rfc3339(*comment.edited));
+  out.number("id", comment.id);
+  if (comment.line) out.number("line", *comment.line);
+  out.boolean("outdated", comment.outdated);
+  if (!comment.path.empty()) out.text("path", comment.path);
+  if (!comment.resolved_by.empty()) out.text("resolved_by", comment.resolved_by);
+  if (comment.row) out.number("row", *comment.row);
+  out.number("thread", comment.thread);
+  out.end_object();
+}
+
+std::string comment_body(const PullComment& comment) {
+  Writer out;
+  write_comment(out, comment);
+  return std::move(out).take();
+}
+
+PullComment parse_create_comment(const Value& body) {
+  const auto number = [&](std::string_view name) -> std::optional<int32_t> {
+    const auto given = body.find(name);
+    if (!given) return std::nullopt;
+    return static_cast<int32_t>(given->integer(1, INT32_MAX));
+  };
+  PullComment out{.thread = number("reply_to").value_or(0),
+                  .body = body.at("body").text(),
+                  .line = number("line"),
+                  .row = number("row")};
+  if (const auto path = body.find("path")) out.path = parse_key(path->text()).str();
+  if (body.find("commit_id")) out.commit = parse_approve(body);
+  return out;
+}
+
+UpdateComment parse_update_comment(const Value& body) {
+  UpdateComment out{.body = body.find_text("body"), .resolved = std::nullopt};
+  if (body.find("resolved")) out.resolved = body.flag("resolved");
+  if (out.body.has_value() == out.resolved.has_value()) body.fail("give body or resolved");
+  return out;
+}
+
 CreatePullRequest parse_create_pull_request(const Value& body) {
   return {.title = body.at("title").text(),
           .description = body.text_or_empty("description"),

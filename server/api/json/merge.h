@@ -76,6 +76,18 @@ Reviewing parse_review(const Value& body);
 /// {"users": [...]}
 std::vector<std::string> parse_reviewers(const Value& body);
 
+void write_comment(Writer& out, const PullComment& comment);
+std::string comment_body(const PullComment& comment);
+/// {"body": ..., "path", "line", "row", "commit_id", "reply_to"}; no author.
+PullComment parse_create_comment(const Value& body);
+
+/// One of both.
+struct UpdateComment {
+  std::optional<std::string> body;
+  std::optional<bool> resolved;
+};
+UpdateComment parse_update_comment(const Value& body);
+
 struct CreatePullRequest {
   std::string title;
   std::string description;

@@ -29,6 +29,46 @@ TEST(ReviewBodies, AreReadAndWrittenWhole) {
   EXPECT_NE(failure(parse_reviewers, "{}"), "");
 }
 
+TEST(CommentBodies, AreReadAndWrittenWhole) {
+  const std::string zeros(64, '0');
+  PullComment comment{.id = 2, .thread = 1, .author = "ben", .body = "<b>", .deleted = false};
+  EXPECT_EQ(comment_body(comment),
+            R"({"author":"ben","body":"<b>","creation_date":"1970-01-01T00:00:00.000Z",)"
+            R"("deleted":false,"id":2,"outdated":false,"thread":1})"
+            "\n");
+  comment.path = "a/b";
+  comment.line = 3;
+  comment.row = 4;
+  comment.commit = CommitId{};
+  comment.edited = from_millis(0);
+  comment.resolved_by = "ann";
+  const std::string whole = comment_body(comment);
+  for (const std::string& member :
+       {std::string(R"("path":"a/b")"), std::string(R"("line":3)"), std::string(R"("row":4)"),
+        R"("commit_id":")" + zeros, std::string(R"("edited_date":"1970)"),
+        std::string(R"("resolved_by":"ann")")}) {
+    EXPECT_NE(whole.find(member), std::string::npos) << member;
+  }
+  const PullComment given = parsed(
+      parse_create_comment, R"({"body":"x","path":"a/b","line":3,"commit_id":")" + zeros + "\"}");
+  EXPECT_EQ(given.body, "x");
+  EXPECT_EQ(given.path, "a/b");
+  EXPECT_EQ(given.line, 3);
+  EXPECT_EQ(given.row, std::nullopt);
+  EXPECT_EQ(given.commit, CommitId{});
+  EXPECT_EQ(given.thread, 0);
+  EXPECT_EQ(parsed(parse_create_comment, R"({"body":"x","reply_to":7})").thread, 7);
+  for (const char* body : {R"({})", R"({"body":1})", R"({"body":"x","line":0})",
+                           R"({"body":"x","row":2147483648})", R"({"body":"x","path":""})",
+                           R"({"body":"x","reply_to":0})", R"({"body":"x","commit_id":"main"})"}) {
+    EXPECT_NE(failure(parse_create_comment, body), "") << body;
+  }
+  EXPECT_EQ(parsed(parse_update_comment, R"({"body":"y"})").body, "y");
+  EXPECT_EQ(parsed(parse_update_comment, R"({"resolved":false})").resolved, false);
+  EXPECT_NE(failure(parse_update_comment, "{}"), "");
+  EXPECT_NE(failure(parse_update_comment, R"({"body":"y","resolved":true})"), "");
+}
+
 TEST(PullRequestBodies, AreReadAndWrittenWhole) {
   PullRequest pull{.id = "i",
                    .number = 12,

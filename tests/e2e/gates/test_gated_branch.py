@@ -31,7 +31,8 @@ LEAVES = set(
     internalDeleteBranchProtectionRule setTagProtectionRules setMetricFiles setPathSettings
     dumpRefs dumpSubmit createTag deleteTag createBranch CreateCommitRecord createSymlinkFile archivePaths
     createPullRequest updatePullRequest approvePullRequest withdrawPullRequestApproval
-    setPullRequestReviewers reviewPullRequest withdrawPullRequestReview
+    setPullRequestReviewers reviewPullRequest withdrawPullRequestReview createPullRequestComment updatePullRequestComment
+    deletePullRequestComment
     abortPresignMultipartUpload uploadPart uploadPartCopy importCancel
     compareCandidates recordRun evaluateGatePolicy reportCheck approvePromotion rejectPromotion cancelPromotion
     putWebhook deleteWebhook pingWebhook redeliverWebhookEvent runHooks

@@ -263,6 +263,7 @@ class World:
             "uploadId": "up",
             "partNumber": "1",
             "pull_request": "pull",
+            "comment": "1",
             "alias": "champion",
             "promotion": "0" * 20,
             "check": "bench",

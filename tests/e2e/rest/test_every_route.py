@@ -168,6 +168,7 @@ class FullWorld(World):
             f"{self.base}/pulls/{pull['id']}/approvals",
             json={"commit_id": self.done("GET", f"{self.base}/branches/dev")["commit_id"]},
         ).ok
+        self.done("POST", f"{self.base}/pulls/{pull['number']}/comments", json={"body": "Why?"})
         promotion = self.done("POST", f"{self.base}/promotions", json={"candidates": ["dev"], "destination": "main"})
         verification = self.done("POST", f"{self.base}/verify", json={})
         self.rest("POST", f"{self.base}/branches/main/commits", json={"message": "m"}, headers={"Prefer": "wait=0"})
@@ -177,6 +178,7 @@ class FullWorld(World):
         self.values |= {
             "tag": "v1",
             "pull_request": pull["id"],
+            "comment": "1",
             "promotion": promotion["id"],
             "verification": verification["id"],
             "leftRef": "main",
