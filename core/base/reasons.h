@@ -152,6 +152,7 @@ constexpr std::string_view kOwnCommits = "own_commits";
 constexpr std::string_view kOwnPullRequest = "own_pull_request";
 constexpr std::string_view kPullRequestMerged = "pull_request_merged";
 constexpr std::string_view kPullRequestNotFound = "pull_request_not_found";
+constexpr std::string_view kPullRequestNotMerged = "pull_request_not_merged";
 constexpr std::string_view kPullRequestNotOpen = "pull_request_not_open";
 constexpr std::string_view kReviewNotFound = "review_not_found";
 constexpr std::string_view kTooManyComments = "too_many_comments";

@@ -167,6 +167,17 @@ Commit merge_pull_request(branch::Engine& engine, const Repository& repository,
   return std::get<Commit>(outcome);
 }
 
+void delete_merged_source(branch::Engine& engine, const Repository& repository,
+                          std::string_view id) {
+  const PullRequest pull = find_pull(engine, repository.id, id);
+  if (!pull.merged_source) {
+    throw Error(ErrorCode::kInvalidArgument, reason::kPullRequestNotMerged,
+                str_cat("deleting the source of pull request ", pull.id, ": it is not merged"));
+  }
+  branch::delete_branch(engine, repository, pull.source, /*force=*/false,
+                        {.head = pull.merged_source, .unused = true});
+}
+
 Approval approve_pull_request(branch::Engine& engine, const Repository& repository,
                               std::string_view id, std::string_view user,
                               const CommitId& reviewed) {

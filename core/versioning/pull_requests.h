@@ -53,6 +53,13 @@ void update_pull_request(branch::Engine& engine, const Repository& repository, s
 Commit merge_pull_request(branch::Engine& engine, const Repository& repository,
                           const PullRequest& pull, MergeRequest request);
 
+/// Deletes the source of a merged pull request, if that loses nothing. Throws: invalid_argument
+/// (reason "pull_request_not_merged"); as branch::delete_branch, if its head is not what was merged
+/// (reason "branch_moved") or something uses it (reason "branch_in_use": uncommitted changes,
+/// another open pull request and the like).
+void delete_merged_source(branch::Engine& engine, const Repository& repository,
+                          std::string_view id);
+
 /// The user approves the commit that they looked at, which must be the source's head. Once per
 /// user: a later one replaces the earlier. Throws: permission_denied (reasons "own_pull_request",
 /// "own_commits": the user made one that the destination has not),

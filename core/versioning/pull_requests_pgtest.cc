@@ -161,7 +161,6 @@ TEST_F(Pulls, AreNumberedInTheirRepository) {
   EXPECT_EQ(id_of("1"), first);
 }
 
-// Verified by mutation: without the lock of number_pull_request the unique key refuses some.
 TEST_F(Pulls, NumbersOfConcurrentOnesDiffer) {
   constexpr int kMakers = 4;
   constexpr int kEach = 10;
@@ -452,7 +451,6 @@ TEST_F(Pulls, HighestApprovalCountOfMatchingRulesApplies) {
   EXPECT_EQ(merge(id), "done");
 }
 
-// Verified by mutation: a count that ignores requests for changes, or only those on the head.
 TEST_F(Pulls, RequestedChangesStopAMergeUntilTheReviewerTakesThemBack) {
   want_approvals(1);
   const std::string id = open();
@@ -528,6 +526,44 @@ TEST_F(Pulls, ReviewersAreAskedByName) {
   EXPECT_EQ(ask(make_pull_request_id(engine.clock.now()), {}), "pull_request_not_found");
   set_status(id, PullRequestStatus::kClosed);
   EXPECT_EQ(ask(id, {"ben"}), "pull_request_not_open");
+}
+
+TEST_F(Pulls, TheSourceIsDeletedIfThatLosesNothing) {
+  const auto remove = [&](const std::string& id) {
+    return reason_of([&] { delete_merged_source(*engine, repo, id); });
+  };
+  const auto merged = [&](const std::string& branch) {
+    engine.branch(repo, branch, "main");
+    change(branch, branch);
+    const std::string id = open(BranchName(branch), kMain);
+    EXPECT_EQ(merge(id), "done");
+    return id;
+  };
+  EXPECT_EQ(remove(open()), "pull_request_not_merged");
+  const std::string moved = merged("moved");
+  change("moved", "more");
+  EXPECT_EQ(remove(moved), "branch_moved");
+  const std::string dirty = merged("dirty");
+  engine.put(repo, "dirty", "staged", "1");
+  EXPECT_EQ(remove(dirty), "branch_in_use");
+  const std::string asked = merged("asked");
+  const std::string next = open(BranchName("asked"), kDev);
+  EXPECT_EQ(remove(asked), "branch_in_use");
+  set_status(next, PullRequestStatus::kClosed);
+  EXPECT_EQ(remove(asked), "done");
+  EXPECT_EQ(remove(asked), "branch_not_found");
+  EXPECT_EQ(engine.read(repo, "main", "asked"), "1");
+
+  engine.branch(repo, "squashed", "main");
+  change("squashed", "s");
+  const std::string squashed = open(BranchName("squashed"), kMain);
+  const CommitId source = head(BranchName("squashed"));
+  MergeRequest request;
+  request.squash = true;
+  const Commit made = merge_pull_request(*engine, repo, get(squashed), request);
+  EXPECT_EQ(made.parents.size(), 1u);
+  EXPECT_EQ(get(squashed).merged_source, source) << "which no parent names";
+  EXPECT_EQ(remove(squashed), "done");
 }
 
 TEST_F(Pulls, GoWithTheirRepository) {

@@ -173,9 +173,22 @@ http::Response merge_pull_request(const Context& context, Call& call, json::Merg
   call.require_permission(auth::Action::kCreateCommit,
                           auth::branch_arn(call.path("repository"), pull.destination.str()));
   call.require_permission_on_source({pull.source.str()}, pull.destination.str());
+  const bool delete_source = given.delete_source;
+  if (delete_source) {
+    call.require_permission(auth::Action::kDeleteBranch,
+                            auth::branch_arn(call.path("repository"), pull.source.str()));
+  }
   const Commit made = versioning::merge_pull_request(context.engine, repository, pull,
                                                      merge_request_of(call, std::move(given)));
-  return json_response(200, json::merge_result_body(made.id));
+  if (!delete_source) return json_response(200, json::merge_result_body(made.id));
+  // It is merged, whatever becomes of the branch.
+  std::string kept;
+  try {
+    versioning::delete_merged_source(context.engine, repository, id);
+  } catch (const Error& error) {
+    kept = error.message();
+  }
+  return json_response(200, json::merge_result_body(made.id, kept));
 }
 
 http::Response list_approvals(const Context& context, Call& call) {

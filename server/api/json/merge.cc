@@ -49,13 +49,24 @@ Merge parse_merge(const Value& body) {
           .force = body.flag("force"),
           .allow_empty = body.flag("allow_empty"),
           .squash = body.flag("squash_merge"),
-          .allow_dirty = body.flag("allow_dirty")};
+          .allow_dirty = body.flag("allow_dirty"),
+          .delete_source = body.flag("delete_source_branch")};
 }
 
 std::string merge_result_body(const CommitId& reference) {
   Writer out;
   out.begin_object();
   out.text("reference", to_text(reference));
+  out.end_object();
+  return std::move(out).take();
+}
+
+std::string merge_result_body(const CommitId& reference, const std::string& kept) {
+  Writer out;
+  out.begin_object();
+  out.text("reference", to_text(reference));
+  out.boolean("source_branch_deleted", kept.empty());
+  if (!kept.empty()) out.text("source_branch_kept", kept);
   out.end_object();
   return std::move(out).take();
 }
@@ -287,7 +298,7 @@ std::string comment_body(const PullComment& comment) {
 
 PullComment parse_create_comment(const Value& body) {
   const auto number = [&](std::string_view name) -> std::optional<int32_t> {
-    const auto given = body.find(name);
+    const auto given = body.find_number(name);
     if (!given) return std::nullopt;
     return static_cast<int32_t>(given->integer(1, INT32_MAX));
   };

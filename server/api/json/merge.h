@@ -26,10 +26,13 @@ struct Merge {
   bool allow_empty = false;
   bool squash = false;
   bool allow_dirty = false;
+  bool delete_source = false;  ///< of a pull request, once it is merged
 };
 Merge parse_merge(const Value& body);
 
 std::string merge_result_body(const CommitId& reference);
+/// The same with "source_branch_deleted", and "source_branch_kept" if `kept` says why it stays.
+std::string merge_result_body(const CommitId& reference, const std::string& kept);
 
 struct ConflictReport {
   const versioning::MergeConflicts& conflicts;

@@ -8,11 +8,13 @@ namespace {
 
 TEST(ReviewBodies, AreReadAndWrittenWhole) {
   const std::string zeros(64, '0');
-  EXPECT_EQ(review_body({.verdict = ReviewVerdict::kChangesRequested, .outdated = true}, "ben"),
-            R"({"commit_id":")" + zeros +
-                R"(","creation_date":"1970-01-01T00:00:00.000Z","outdated":true,)"
-                R"("verdict":"changes_requested","user":"ben"})"
-                "\n");
+  EXPECT_EQ(
+      review_body({.verdict = ReviewVerdict::kChangesRequested, .commit = {}, .outdated = true},
+                  "ben"),
+      R"({"commit_id":")" + zeros +
+          R"(","creation_date":"1970-01-01T00:00:00.000Z","outdated":true,)"
+          R"("verdict":"changes_requested","user":"ben"})"
+          "\n");
   Writer out;
   write_reviewer(out, {.user = "cid", .asked_by = "ann"});
   EXPECT_EQ(std::move(out).take(), R"({"asked_by":"ann","user":"cid"})"
@@ -58,9 +60,10 @@ TEST(CommentBodies, AreReadAndWrittenWhole) {
   EXPECT_EQ(given.commit, CommitId{});
   EXPECT_EQ(given.thread, 0);
   EXPECT_EQ(parsed(parse_create_comment, R"({"body":"x","reply_to":7})").thread, 7);
-  for (const char* body : {R"({})", R"({"body":1})", R"({"body":"x","line":0})",
-                           R"({"body":"x","row":2147483648})", R"({"body":"x","path":""})",
-                           R"({"body":"x","reply_to":0})", R"({"body":"x","commit_id":"main"})"}) {
+  for (const char* body :
+       {R"({})", R"({"body":1})", R"({"body":"x","line":0})", R"({"body":"x","row":null})",
+        R"({"body":"x","row":2147483648})", R"({"body":"x","path":""})",
+        R"({"body":"x","reply_to":0})", R"({"body":"x","commit_id":"main"})"}) {
     EXPECT_NE(failure(parse_create_comment, body), "") << body;
   }
   EXPECT_EQ(parsed(parse_update_comment, R"({"body":"y"})").body, "y");
