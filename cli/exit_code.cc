@@ -8,7 +8,7 @@
 namespace tarn::cli {
 namespace {
 
-constexpr std::array<std::pair<std::string_view, ExitCode>, 14> kByReason{{
+constexpr std::array<std::pair<std::string_view, ExitCode>, 16> kByReason{{
     {kReasonUsage, ExitCode::kUsage},
     {kReasonTimeout, ExitCode::kTimeout},
     {kReasonInterrupted, ExitCode::kInterrupted},
@@ -18,9 +18,11 @@ constexpr std::array<std::pair<std::string_view, ExitCode>, 14> kByReason{{
     {kReasonGateFailed, ExitCode::kGateFailed},
     {kReasonMetricMissing, ExitCode::kMetricMissing},
     {kReasonApprovalNeeded, ExitCode::kApprovalNeeded},
+    {reason::kChangesRequested, ExitCode::kApprovalNeeded},
     {kReasonPartial, ExitCode::kPartial},
     // A script that repeats what it gets kUnavailable for might do it twice.
     {reason::kInDoubt, ExitCode::kFailure},
+    {reason::kTooManyComments, ExitCode::kLimitReached},
     {reason::kTooManyCredentials, ExitCode::kLimitReached},
     {reason::kTooManyFailures, ExitCode::kAuth},
     {reason::kTooManyWebhooks, ExitCode::kLimitReached},

@@ -30,11 +30,13 @@ constexpr ByReason kByReason[] = {
     {"gate_failed", 10},
     {"metric_missing", 11},
     {"approval_required", 12},
+    {"changes_requested", 12},
     {"hook_failed", 13},
     {"partial", 20},
     {"interrupted", 130},
     {"in_doubt", 1},
     {"too_many_failures", 3},
+    {"too_many_comments", 14},
     {"too_many_credentials", 14},
     {"too_many_webhooks", 14},
 };

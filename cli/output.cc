@@ -105,7 +105,7 @@ std::string yaml_text(const Json& document, size_t indent = 0) {
 
 using Entry = std::pair<std::string_view, std::string_view>;
 
-constexpr std::array<Entry, 35> kMessages{{
+constexpr std::array<Entry, 36> kMessages{{
     {"AliasHistory", "this alias was never set: tarn alias set @NAME REF"},
     {"AliasList",
      "no aliases: tarn alias set @NAME REF creates one, or a promotion whose policy has `alias`"},
@@ -114,6 +114,7 @@ constexpr std::array<Entry, 35> kMessages{{
      "no branches of that name: tarn branch create NAME --source main creates one; "
      "-a lists hidden ones too"},
     {"BranchRuleList", "no rules: tarn branch-protect add PATTERN REPOSITORY protects branches"},
+    {"CommentList", "no comments: tarn pr comment add ID -m TEXT adds one"},
     {"CommitList", "no commits match: leave out --since, --prefix, --object or --stop-at"},
     {"Config", "no settings: tarn auth login stores them"},
     {"CredentialList", "no access keys: tarn auth credentials create USER"},

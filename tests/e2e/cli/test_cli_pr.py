@@ -84,3 +84,49 @@ def test_a_conflict_says_which_paths(cli, repo):
     cli.run("pr", "merge", pull, "--strategy", "source-wins", "--squash", "-m", "mine")
     commit = repo.branch("main").get_commit()
     assert commit.message == "mine" and len(commit.parents) == 1
+
+
+def test_a_request_is_reviewed_and_discussed(cli, reviewer, repo, rest):
+    assert rest("PUT", f"/repositories/{repo.id}/settings/branch_protection", json=[{"pattern": "main", "approvals": 1}]).ok
+    cli.run("branch", "create", "dev")
+    repo.branch("dev").object("labels.csv").upload(data=b"a\n1\n")
+    cli.run("commit", "dev", "-m", "labels")
+    cli.run("pr", "create", "dev", "main", "-t", "Labels")
+    head = repo.branch("dev").head.id
+    assert [user["user"] for user in cli.json("pr", "reviewers", "1", reviewer.user)["reviewers"]] == [reviewer.user]
+    cli.run("pr", "reviewers", "1", "nobody", status=4)
+    cli.run("pr", "reviewers", "1", "admin", status=1)
+
+    reviewer.run("pr", "request-changes", "1", "-m", "x", status=2)
+    reviewer.run("pr", "request-changes", "1", "--commit", head, status=2)
+    given = reviewer.json("pr", "request-changes", "1", "--commit", head, "-m", "one row is missing")
+    assert (given["kind"], given["verdict"]) == ("Review", "changes_requested")
+    assert reviewer.user in cli.run("pr", "show", "1").text.split("changes requested by")[1].splitlines()[0]
+    assert cli.reason("pr", "merge", "1", status=12) == "changes_requested"
+
+    made = reviewer.json("pr", "comment", "add", "1", "--path", "labels.csv", "--row", "1", "--commit", head, "-m", "\x1b[2Jwhy?")
+    assert (made["kind"], made["id"], made["row"], made["commit_id"]) == ("Comment", 2, 1, head)
+    reviewer.run("pr", "comment", "add", "1", "--path", "labels.csv", "-m", "which commit?", status=1)
+    reviewer.run("pr", "comment", "add", "1", status=2)
+    cli.run("pr", "comment", "add", "1", "--reply-to", "2", "-m", "because")
+    table = cli.run("pr", "comment", "list", "1").text
+    assert "labels.csv row 1" in table and "because" in table and "\x1b" not in table
+    cli.run("pr", "comment", "edit", "1", "2", "-m", "mine now", status=3)
+    cli.run("pr", "comment", "delete", "1", "2", status=3)
+    cli.run("pr", "comment", "edit", "1", "3", "-m", "since then")
+    cli.run("pr", "comment", "resolve", "1", "2")
+    cli.run("pr", "comment", "resolve", "1", "3", status=4)
+    items = cli.json("pr", "comment", "list", "1")["items"]
+    assert [item["body"] for item in items] == ["one row is missing", "\x1b[2Jwhy?", "since then"]
+    assert items[1]["resolved_by"] == "admin"
+    cli.run("pr", "comment", "unresolve", "1", "2")
+    reviewer.run("pr", "comment", "delete", "1", "2")
+    assert [item["deleted"] for item in cli.json("pr", "comment", "list", "1")["items"]] == [False, True, False]
+
+    reviewer.run("pr", "unapprove", "1")
+    cli.run("pr", "merge", "1", status=12)
+    reviewer.run("pr", "approve", "1", "--commit", head)
+    merged = cli.json("pr", "merge", "1", "--squash", "--delete-source")
+    assert merged["source_branch_deleted"] is True
+    cli.run("branch", "show", "dev", status=4)
+    assert len(repo.branch("main").get_commit().parents) == 1
