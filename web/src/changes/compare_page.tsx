@@ -1,6 +1,6 @@
 import { useQuery } from '@tanstack/react-query';
 import { Link, getRouteApi, useNavigate } from '@tanstack/react-router';
-import { useState } from 'react';
+import { type ReactNode, useState } from 'react';
 import { resource, useMay } from '@/api/permissions';
 import { branchQuery } from '@/refs/ref_queries';
 import { Button, IconButton, buttonClass } from '@/ui/button';
@@ -106,10 +106,11 @@ interface CompareRefsProps {
   type: Sides['type'];
   place: { prefix?: string | undefined; object?: string | undefined };
   onPlace: (place: { prefix?: string | undefined; object?: string | undefined }) => void;
+  objectActions?: (path: string) => ReactNode;
 }
 
 /** The comparison of what two refs mean now. */
-export function CompareRefs({ repository, left, right, type, place, onPlace }: CompareRefsProps) {
+export function CompareRefs({ repository, left, right, type, place, onPlace, objectActions }: CompareRefsProps) {
   const before = useQuery(commitOfRefQuery(repository, left));
   const after = useQuery(commitOfRefQuery(repository, right));
   const error = before.error ?? after.error;
@@ -137,6 +138,7 @@ export function CompareRefs({ repository, left, right, type, place, onPlace }: C
       sides={sides}
       place={place}
       onPlace={onPlace}
+      {...(objectActions ? { objectActions } : {})}
       empty={
         <EmptyState
           icon="check"

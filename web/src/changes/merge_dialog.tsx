@@ -1,5 +1,5 @@
 import { useQuery } from '@tanstack/react-query';
-import { useState } from 'react';
+import { type ReactNode, useState } from 'react';
 import { answer, api } from '@/api/client';
 import { queryClient } from '@/api/query_client';
 import { branchChanged } from '@/objects/object_dialogs';
@@ -33,10 +33,12 @@ interface MergeDialogProps {
   onClose: () => void;
   /** Does the merge; without it the refs are merged. */
   onMerge?: (terms: MergeTerms) => Promise<unknown>;
+  /** Below the other choices. */
+  more?: ReactNode;
 }
 
 /** The dry run of a merge, how its conflicts are settled, and the button that does it. */
-export function MergeDialog({ repository, source, destination, onClose, onMerge }: MergeDialogProps) {
+export function MergeDialog({ repository, source, destination, onClose, onMerge, more }: MergeDialogProps) {
   const sides: Sides = {
     repository,
     left: destination,
@@ -224,6 +226,7 @@ export function MergeDialog({ repository, source, destination, onClose, onMerge 
       <Checkbox checked={squash} onChange={setSquash} help="The commit does not have the source as a parent.">
         Squash
       </Checkbox>
+      {more}
     </FormDialog>
   );
 }

@@ -1,34 +1,33 @@
 import { useQuery } from '@tanstack/react-query';
 import { Link, getRouteApi, useNavigate } from '@tanstack/react-router';
-import { lazy, Suspense, useState } from 'react';
+import { useState } from 'react';
 import { answer, api } from '@/api/client';
 import { permitted, resource, useMay } from '@/api/permissions';
 import { queryClient } from '@/api/query_client';
-import { useUser } from '@/api/session';
 import { CompareRefs } from '@/changes/compare_page';
 import { DiffCounts } from '@/changes/diff_counts';
 import { RunState } from '@/automation/run_state';
 import { commitOfRefQuery, objectCount, type Sides, summaryQuery } from '@/changes/diff_queries';
 import { MergeDialog } from '@/changes/merge_dialog';
-import { protectionOf, protectionQuery, requiredApprovals, useProtection } from '@/refs/protection';
+import { useProtection } from '@/refs/protection';
+import { branchQuery } from '@/refs/ref_queries';
 import { Button } from '@/ui/button';
 import { CopyAs } from '@/ui/copy_as';
 import { ConfirmDialog, FormDialog } from '@/ui/dialog';
-import { TextField } from '@/ui/field';
+import { Checkbox, TextField } from '@/ui/field';
 import { counted } from '@/ui/format';
 import { Icon } from '@/ui/icon';
 import { ErrorPanel, Loaded } from '@/ui/states';
 import { Badge, Name, Time } from '@/ui/text';
 import { toast } from '@/ui/toast';
-import { approvalsQuery, type PullRequest, requestQuery } from './request_queries';
+import { Conversation, ObjectComments, UserText } from './comments';
+import { type PullRequest, requestQuery, sourceIsMerged } from './request_queries';
 import { StateBadge } from './requests_page';
+import { Reviews, useReviews } from './reviews';
 import styles from './requests.module.css';
 
 const route = getRouteApi('/signed-in/r/$repository/-/requests/$request');
 const commitsShown = 100;
-const Markdown = lazy(() => import('@/preview/markdown').then((module) => ({ default: module.Markdown })));
-/** Nothing that a relative link could be relative to. */
-const noLinks = { link: () => undefined, image: () => undefined };
 const checksPollMs = 2000;
 
 export function RequestPage() {
@@ -60,7 +59,10 @@ function RequestView({ repository, request }: { repository: string; request: Pul
   const mayWrite = useMay('pr:WritePullRequest', resource.repository(repository));
   const mayMerge = useMay('fs:CreateCommit', resource.branch(repository, request.destination_branch));
   const blocked = useProtection(repository, request.destination_branch).refusalOf('merge');
-  const standing = useApprovals(repository, request);
+  const { isEnough } = useReviews(repository, request);
+  const refused = mayWrite.refused ?? mayMerge.refused ?? blocked;
+  const [deletesSource, setDeletesSource] = useState(false);
+  const mayDelete = useMay('fs:DeleteBranch', resource.branch(repository, request.source_branch));
   const tab = search.tab ?? 'conversation';
   const isOpen = request.status === 'open';
   const left = request.merged_commit_id ? `${request.merged_commit_id}~1` : request.destination_branch;
@@ -78,14 +80,16 @@ function RequestView({ repository, request }: { repository: string; request: Pul
   return (
     <>
       <div className="page-head">
-        <h1>{request.title || 'no title'}</h1>
+        <h1>
+          <span className="muted">#{request.number}</span> {request.title || 'no title'}
+        </h1>
         <StateBadge status={request.status} />
         <span className="grow" />
         <div className="toolbar">
           <CopyAs
             snippets={[
-              { label: 'tarn pr show', text: `tarn pr show tarn://${repository}/${request.id}` },
-              { label: 'tarn pr merge', text: `tarn pr merge tarn://${repository}/${request.id}` },
+              { label: 'tarn pr show', text: `tarn pr show tarn://${repository}/${request.number}` },
+              { label: 'tarn pr merge', text: `tarn pr merge tarn://${repository}/${request.number}` },
             ]}
           />
           <Button icon="edit" refused={mayWrite.refused} onPress={() => setDialog('edit')}>
@@ -106,13 +110,14 @@ function RequestView({ repository, request }: { repository: string; request: Pul
           )}
           {isOpen && (
             <Button
-              kind={standing.isEnough ? 'primary' : 'plain'}
-              refused={mayWrite.refused ?? mayMerge.refused ?? blocked}
+              kind={isEnough && refused === undefined ? 'primary' : 'plain'}
+              refused={refused}
               onPress={() => setDialog('merge')}
             >
               Merge into {request.destination_branch}…
             </Button>
           )}
+          <DeleteSource repository={repository} request={request} refused={mayDelete.refused} />
         </div>
       </div>
       <p className={styles.line}>
@@ -147,6 +152,7 @@ function RequestView({ repository, request }: { repository: string; request: Pul
           type={request.merged_commit_id ? 'two_dot' : 'three_dot'}
           place={search}
           onPlace={(place) => void navigate({ to: '.', search: { tab: 'changes', ...place } })}
+          objectActions={(path) => <ObjectComments repository={repository} request={request} path={path} />}
         />
       ) : tab === 'commits' ? (
         <Commits repository={repository} request={request} />
@@ -159,8 +165,19 @@ function RequestView({ repository, request }: { repository: string; request: Pul
           source={request.source_branch}
           destination={request.destination_branch}
           onClose={() => setDialog(null)}
+          more={
+            mayDelete.allowed && (
+              <Checkbox
+                checked={deletesSource}
+                onChange={setDeletesSource}
+                help="The branch stays if it has moved, has uncommitted changes or is used elsewhere."
+              >
+                Delete {request.source_branch} afterwards
+              </Checkbox>
+            )
+          }
           onMerge={async (terms) => {
-            await answer(
+            const merged = await answer(
               api.PUT('/repositories/{repository}/pulls/{pull_request}/merge', {
                 params,
                 body: {
@@ -172,9 +189,11 @@ function RequestView({ repository, request }: { repository: string; request: Pul
                   force: false,
                   allow_empty: false,
                   allow_dirty: false,
+                  delete_source_branch: deletesSource && mayDelete.allowed,
                 },
               }),
             );
+            if (merged.source_branch_kept) toast(`${request.source_branch} stays: ${merged.source_branch_kept}`);
           }}
         />
       )}
@@ -188,6 +207,51 @@ function RequestView({ repository, request }: { repository: string; request: Pul
           onConfirm={() => update({ status: 'closed' })}
         >
           <p>Nothing is merged, and both branches stay as they are. It can be opened again.</p>
+        </ConfirmDialog>
+      )}
+    </>
+  );
+}
+
+/** Deletes the branch that was merged, if its head is still that. */
+function DeleteSource({
+  repository,
+  request,
+  refused,
+}: {
+  repository: string;
+  request: PullRequest;
+  refused: string | undefined;
+}) {
+  const source = useQuery({
+    ...branchQuery(repository, request.source_branch),
+    enabled: request.status === 'merged',
+  });
+  const [isOpen, setOpen] = useState(false);
+  const branch = request.source_branch;
+  if (!sourceIsMerged(request, source.data?.commit_id)) return null;
+  return (
+    <>
+      <Button icon="trash" refused={refused} onPress={() => setOpen(true)}>
+        Delete {branch}…
+      </Button>
+      {isOpen && (
+        <ConfirmDialog
+          title={`Delete ${branch}?`}
+          action="Delete branch"
+          isOpen
+          onClose={() => setOpen(false)}
+          onConfirm={async () => {
+            await answer(
+              api.DELETE('/repositories/{repository}/branches/{branch}', {
+                params: { path: { repository, branch }, query: { expect: source.data!.commit_id, unused: true } },
+              }),
+            );
+            for (const name of ['refs', 'branch', 'pulls'])
+              void queryClient.invalidateQueries({ queryKey: [name, repository] });
+          }}
+        >
+          <p>All that it has is merged into {request.destination_branch}.</p>
         </ConfirmDialog>
       )}
     </>
@@ -219,11 +283,7 @@ function Overview({
       <section className="panel stack-tight" aria-label="Description">
         <h2>Description</h2>
         {request.description ? (
-          <div className={styles.description}>
-            <Suspense fallback={<p>{request.description}</p>}>
-              <Markdown text={request.description} links={noLinks} />
-            </Suspense>
-          </div>
+          <UserText text={request.description} />
         ) : (
           <p className="muted">There is no description.</p>
         )}
@@ -248,113 +308,10 @@ function Overview({
           )}
         </Loaded>
       </section>
-      <Approvals repository={repository} request={request} />
+      <Reviews repository={repository} request={request} />
       <Checks repository={repository} request={request} />
+      <Conversation repository={repository} request={request} />
     </div>
-  );
-}
-
-/** Approvals of the present head, and how many the destination requires. */
-function useApprovals(repository: string, request: PullRequest) {
-  const approvals = useQuery(approvalsQuery(repository, request.id));
-  const rules = useQuery(protectionQuery(repository));
-  const needed = requiredApprovals(rules.data ?? [], request.destination_branch);
-  const valid = approvals.data?.results.filter((approval) => approval.valid) ?? [];
-  return { approvals, rules, needed, valid, isEnough: valid.length >= needed };
-}
-
-function Approvals({ repository, request }: { repository: string; request: PullRequest }) {
-  const user = useUser();
-  const { approvals, rules, needed, valid } = useApprovals(repository, request);
-  const head = useQuery({ ...commitOfRefQuery(repository, request.source_branch), enabled: request.status === 'open' });
-  const mayWrite = useMay('pr:WritePullRequest', resource.repository(repository));
-  const [error, setError] = useState<unknown>(null);
-  const isAuthor = request.author === user?.id;
-  const mine = valid.some((approval) => approval.user === user?.id);
-  const params = { path: { repository, pull_request: request.id } };
-  const run = async (call: () => Promise<unknown>) => {
-    setError(null);
-    try {
-      await call();
-    } catch (thrown) {
-      setError(thrown);
-    }
-    void queryClient.invalidateQueries({ queryKey: ['pulls', repository, 'approvals', request.id] });
-  };
-  return (
-    <section className="panel stack-tight" aria-label="Approvals">
-      <h2>Approvals</h2>
-      <p>
-        {!rules.data
-          ? `${counted(valid.length, 'approval')} of the present head${rules.error ? '; how many are required is not known' : ''}`
-          : needed > 0
-            ? `${valid.length} of ${needed} that ${request.destination_branch} requires`
-            : `${request.destination_branch} requires none`}
-      </p>
-      <Loaded query={approvals} rows={1}>
-        {(data) =>
-          data.results.length > 0 && (
-            <ul className={styles.list}>
-              {data.results.map((approval) => (
-                <li key={`${approval.user} ${approval.commit_id}`}>
-                  <Icon name={approval.valid ? 'check' : 'history'} /> {approval.user} approved{' '}
-                  <code>{approval.commit_id.slice(0, 12)}</code> <Time at={approval.creation_date} />
-                  {!approval.valid && <Badge kind="neutral">the branch has moved since</Badge>}
-                </li>
-              ))}
-            </ul>
-          )
-        }
-      </Loaded>
-      {error !== null && <ErrorPanel error={error} />}
-      {request.status === 'open' && isAuthor && (
-        <p className="muted">You opened the request, so somebody else must approve it.</p>
-      )}
-      {request.status === 'open' && (
-        <div className="toolbar">
-          {mine ? (
-            <Button
-              onPress={() =>
-                void run(() =>
-                  answer(api.DELETE('/repositories/{repository}/pulls/{pull_request}/approvals', { params })),
-                )
-              }
-            >
-              Withdraw approval
-            </Button>
-          ) : (
-            <Button
-              icon="check"
-              refused={
-                mayWrite.refused ??
-                (isAuthor
-                  ? 'The author of a request cannot approve it: somebody else must'
-                  : head.data
-                    ? undefined
-                    : 'The head of the branch is not known yet')
-              }
-              onPress={() =>
-                void run(() =>
-                  answer(
-                    api.POST('/repositories/{repository}/pulls/{pull_request}/approvals', {
-                      params,
-                      body: { commit_id: head.data!.id },
-                    }),
-                  ),
-                )
-              }
-            >
-              Approve {head.data?.id.slice(0, 12)}
-            </Button>
-          )}
-        </div>
-      )}
-      {protectionOf(rules.data ?? [], request.destination_branch).map((line) => (
-        <p key={line} className="muted">
-          Rule {line}
-        </p>
-      ))}
-    </section>
   );
 }
 

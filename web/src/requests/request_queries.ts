@@ -41,16 +41,41 @@ export const requestQuery = (repository: string, request: string) =>
       ),
   });
 
-export const approvalsQuery = (repository: string, request: string) =>
+export const reviewersQuery = (repository: string, request: string) =>
   queryOptions({
-    queryKey: ['pulls', repository, 'approvals', request],
+    queryKey: ['pulls', repository, 'reviewers', request],
     queryFn: ({ signal }) =>
       permitted('pr:ReadPullRequest', resource.repository(repository), () =>
         answer(
-          api.GET('/repositories/{repository}/pulls/{pull_request}/approvals', {
+          api.GET('/repositories/{repository}/pulls/{pull_request}/reviewers', {
             params: { path: { repository, pull_request: request }, query: { amount: pageSize } },
             signal,
           }),
         ),
       ),
   });
+
+/** All comments of a request, of which there are 1,000 at most; long ones come in several pages. */
+export const commentsQuery = (repository: string, request: string) =>
+  queryOptions({
+    queryKey: ['pulls', repository, 'comments', request],
+    queryFn: ({ signal }) =>
+      permitted('pr:ReadPullRequest', resource.repository(repository), async () => {
+        const all: Schemas['PullRequestComment'][] = [];
+        for (let after = ''; ;) {
+          const page = await answer(
+            api.GET('/repositories/{repository}/pulls/{pull_request}/comments', {
+              params: { path: { repository, pull_request: request }, query: { after, amount: pageSize } },
+              signal,
+            }),
+          );
+          all.push(...page.results);
+          if (!page.pagination.has_more) return all;
+          after = page.pagination.next_offset;
+        }
+      }),
+  });
+
+/** Whether the source of a merged request can go: its head is what was merged. */
+export const sourceIsMerged = (request: PullRequest, head: string | undefined) =>
+  request.status === 'merged' && head !== undefined && head === request.merged_source_commit_id;

@@ -56,6 +56,7 @@ export function RequestsPage() {
       cell: (row) => (
         <>
           <Icon name="request" />
+          <span className="muted">#{row.number}</span>
           <Link
             to="/r/$repository/-/requests/$request"
             params={{ repository, request: row.id }}
