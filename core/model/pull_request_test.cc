@@ -30,9 +30,9 @@ TEST(PullRequestIds, AreRefusedInAnyOtherForm) {
 TEST(PullRequestNumbers, AreReadWithAndWithoutASign) {
   EXPECT_EQ(parse_pull_request_number("12"), 12);
   EXPECT_EQ(parse_pull_request_number("#2147483647"), 2'147'483'647);
-  ASSERT_EQ(parse_pull_request_id("00000000000000000016"), "00000000000000000016");
+  ASSERT_EQ(parse_pull_request_id("00000000000000000010"), "00000000000000000010");
   for (const char* text : {"", "#", "##1", "0", "-1", "+1", " 1", "1 ", "1x", "0x1", "2147483648",
-                           "00000000000000000016"}) {
+                           "00000000000000000010"}) {
     EXPECT_EQ(parse_pull_request_number(text), std::nullopt) << text;
   }
 }
