@@ -1,13 +1,16 @@
 // tarn gate check
 
 #include <algorithm>
+#include <chrono>
 #include <iostream>
+#include <thread>
 
 #include <nlohmann/json.hpp>
 #include <yaml-cpp/yaml.h>
 
 #include "cli/commands/commands.h"
 #include "cli/commands/promotion_record.h"
+#include "cli/duration.h"
 #include "cli/exit_code.h"
 #include "cli/github.h"
 #include "cli/local_file.h"
@@ -18,10 +21,36 @@
 namespace tarn::cli {
 namespace {
 
+/// Servers accept less; a document of this size means a wrong file name.
+constexpr size_t kDocumentBytesMax = 1024 * 1024;
+/// The time between two looks at what runners measure.
+constexpr std::chrono::seconds kMeasurePoll{2};
+
+/// The name in the document; the server reports all its other errors.
+std::string name_in(const std::string& document, const std::string& file) {
+  std::string name;
+  try {
+    const YAML::Node root = YAML::Load(document);
+    if (root.IsMap() && root["name"] && root["name"].IsScalar()) name = root["name"].Scalar();
+  } catch (const YAML::Exception& error) {
+    throw usage_error(str_cat("reading ", file, ":", error.mark.line + 1, ":",
+                              error.mark.column + 1, ": ", error.msg));
+  }
+  if (name.empty()) {
+    throw usage_error(str_cat("reading ", file,
+                              ": the policy has no name, write it into the file or "
+                              "behind the command"));
+  }
+  return name;
+}
+
 struct CheckGate {
   std::vector<std::string> candidates;
   std::string policy;
   std::string champion;
+  std::string file;
+  std::string timeout = "30m";
+  bool measure = false;
   bool all = false;
   bool github = false;
 
@@ -31,7 +60,11 @@ struct CheckGate {
                    "tarn://repository/branch, a glob of branches such as 'exp-*', or another ref "
                    "in --repo")
         .option("--policy", policy, "name of the gate policy; default: the repository's only one")
+        .option("-f,--file", file, "judge by the policy in this file, which need not be set")
         .option("--champion", champion, "the ref to compare with; default: the policy's alias")
+        .flag("--measure", measure,
+              "have runners measure what evaluations lack, as a promotion does, and wait for them")
+        .option("--timeout", timeout, "with --measure: how long to wait (30m)")
         .flag("--all", all, "also show the rules that hold")
         .flag("--github", github, "write outputs, summary and annotations for GitHub Actions");
   }
@@ -168,13 +201,41 @@ std::string only_policy(Session& session, const std::string& repository) {
   return names.front();
 }
 
+/// Whether the verdict on any candidate waits for a runner.
+bool waits_for_runner(const Json& answer) {
+  for (const Json& candidate : answer["results"]) {
+    for (const Json& rule : candidate["rules"]) {
+      if (rule.value("outcome", "") == "pending" &&
+          rule.value("code", "") == "evaluation_pending") {
+        return true;
+      }
+    }
+  }
+  return false;
+}
+
 ExitCode check_gate(Session& session, CheckGate options) {
   const std::string repository = session.take_repository(options.candidates);
-  if (options.policy.empty()) options.policy = only_policy(session, repository);
   Json body{{"candidates", options.candidates}};
+  if (!options.file.empty()) {
+    const std::string document = read_whole_file(options.file, kDocumentBytesMax);
+    if (options.policy.empty()) options.policy = name_in(document, options.file);
+    body["document"] = document;
+  }
+  if (options.policy.empty()) options.policy = only_policy(session, repository);
   if (!options.champion.empty()) body["champion"] = options.champion;
-  Json answer = session.client.call(post_request(
-      api_path({"repositories", repository, "policies", options.policy}) + ":evaluate", body));
+  if (options.measure) body["measure"] = true;
+  const auto deadline = std::chrono::steady_clock::now() + parse_duration(options.timeout);
+  const auto judge = [&] {
+    return session.client.call(post_request(
+        api_path({"repositories", repository, "policies", options.policy}) + ":evaluate", body));
+  };
+  Json answer = judge();
+  while (options.measure && waits_for_runner(answer) &&
+         std::chrono::steady_clock::now() < deadline) {
+    std::this_thread::sleep_for(kMeasurePoll);
+    answer = judge();
+  }
   const Json refusal = answer.value("refusal", Json::object());
   const ExitCode code =
       refusal.empty() ? exit_code_of(answer) : cli::exit_code_of(error_of_refusal(refusal));
@@ -204,30 +265,10 @@ void add_gate_commands(CommandTree& tree) {
 namespace {
 
 constexpr std::string_view kNameHelp = "tarn://repository/policy, or a policy in --repo";
-/// Servers accept less; a document of this size means a wrong file name.
-constexpr size_t kDocumentBytesMax = 1024 * 1024;
 constexpr size_t kDigestShown = 12;
 
 std::string policy_path(const Uri& uri) {
   return api_path({"repositories", uri.repository, "policies", uri.ref});
-}
-
-/// The name in the document; the server reports all its other errors.
-std::string name_in(const std::string& document, const std::string& file) {
-  std::string name;
-  try {
-    const YAML::Node root = YAML::Load(document);
-    if (root.IsMap() && root["name"] && root["name"].IsScalar()) name = root["name"].Scalar();
-  } catch (const YAML::Exception& error) {
-    throw usage_error(str_cat("reading ", file, ":", error.mark.line + 1, ":",
-                              error.mark.column + 1, ": ", error.msg));
-  }
-  if (name.empty()) {
-    throw usage_error(str_cat("reading ", file,
-                              ": the policy has no name, write it into the file or "
-                              "behind the command"));
-  }
-  return name;
 }
 
 std::string state_of(const Json& policy) {

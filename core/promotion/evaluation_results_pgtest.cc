@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "core/base/reasons.h"
+#include "core/branch/alias_store.h"
 #include "core/branch/aliases.h"
 #include "core/evaluation/evaluations.h"
 #include "core/promotion/gate_facts.h"
@@ -117,6 +118,54 @@ TEST_F(Evaluated, APromotionAsksAndWaitsForTheResult) {
   EXPECT_EQ((*value)["value"], 0.904) << "rounded";
   EXPECT_EQ((*value)["evaluation"]["examples"], 499);
   EXPECT_EQ((*value)["reporter"], "runner");
+}
+
+TEST_F(Evaluated, ACheckOfTheGateAsksOnlyWhereItIsToMeasure) {
+  apply_policy(policy_with(", min: 0.9"));
+  const CommitId commit = candidate("exp-1", "0.99");
+  const auto check = [&](const std::string& user) {
+    const GateAnswer answer = evaluate_gate(
+        *engine, repo, {.policy = "digits", .candidates = {"exp-1"}, .measures_for = user});
+    std::string codes;
+    for (const RuleResult& rule : answer.candidates.front().verdict.rules) codes += rule.code;
+    return codes;
+  };
+  check("");
+  EXPECT_FALSE(take().has_value());
+  EXPECT_EQ(check("ci"), "evaluation_pending");
+  EXPECT_EQ(check("ci"), "evaluation_pending") << "the same again asks for nothing more";
+  EXPECT_EQ(measure(lines(400, 500)), commit);
+  EXPECT_FALSE(take().has_value());
+  EXPECT_EQ(check("ci"), "below_min");
+}
+
+TEST_F(Evaluated, ACheckByADraftMeasuresOnFreshData) {
+  apply_policy(policy_with(", min: 0.5"));
+  crown(450);
+  EXPECT_EQ(head("main"), (*engine).aliases.find(repo.id, AliasName("champion"))->commit);
+  const std::string drift = R"(
+name: drift
+destination: main
+evaluations:
+  - {name: fresh, data: "tarn://holdout/main/digits/", predict: predict.py, score: score.py,
+     reads: ["artifacts/model.pkl"]}
+metrics:
+  - {name: accuracy, min: 0.85, from: "evaluation:fresh"}
+)";
+  const auto check = [&] {
+    const GateAnswer answer = evaluate_gate(
+        *engine, repo,
+        {.policy = "drift", .document = drift, .candidates = {"@champion"}, .measures_for = "ci"});
+    std::string codes;
+    for (const RuleResult& rule : answer.candidates.front().verdict.rules) codes += rule.code;
+    return codes;
+  };
+  EXPECT_EQ(check(), "") << "measured on the same data already";
+  engine.put(holdout, "main", "digits/labels", "labels of this week");
+  engine.commit(holdout, "main");
+  EXPECT_EQ(check(), "evaluation_pending");
+  measure(lines(400, 500));
+  EXPECT_EQ(check(), "below_min");
 }
 
 TEST_F(Evaluated, NoOtherValueCounts) {

@@ -526,6 +526,15 @@ GateAnswer evaluate_gate(branch::Engine& engine, const Repository& repository,
     const CommitFacts* const to_beat =
         baseline ? baseline->against(candidates[i].commit.id) : nullptr;
     Verdict verdict = evaluate(policy, facts[i], to_beat, recent);
+    if (!question.measures_for.empty() && verdict.outcome != GateOutcome::kFailed &&
+        !policy.evaluations.empty()) {
+      std::set<std::string> charged = facts[i].authors;
+      charged.insert(question.measures_for);
+      ask_for_results(engine, repository.id, policy,
+                      std::vector<std::string>(charged.begin(), charged.end()), facts[i].facts);
+      if (baseline) ask_for_results(engine, repository.id, policy, {}, baseline->facts);
+      verdict = evaluate(policy, facts[i], to_beat, recent);
+    }
     if (verdict.outcome != GateOutcome::kFailed && policy.permits(PromotionMethod::kMerge)) {
       facts[i].refusal = merge_refusal(engine, repository, policy, head, candidates[i]);
       if (facts[i].refusal) verdict = evaluate(policy, facts[i], to_beat, recent);

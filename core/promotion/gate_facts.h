@@ -65,6 +65,9 @@ struct GateQuestion {
   std::optional<std::string> document{};  ///< judge by this instead, which need not be stored
   std::vector<std::string> candidates;    ///< as find_candidates takes them
   std::optional<std::string> champion{};  ///< a ref; absent = the policy's alias
+  /// The user for whom missing results of evaluations are asked for, as a promotion does, and who
+  /// is charged with the authors; "" = none is.
+  std::string measures_for{};
 };
 struct JudgedCandidate {
   branch::NamedCommit candidate;

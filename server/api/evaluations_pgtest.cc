@@ -126,6 +126,37 @@ TEST_F(EvaluationApi, APolicyMeasuresWithDataThatItsAuthorMayReadAlone) {
   EXPECT_EQ(as({{"fs:ReadObject", data + "digits/*"}}), 200);
 }
 
+TEST_F(EvaluationApi, AGateIsMeasuredForThoseWhoMayPromote) {
+  send({.method = "PUT",
+        .path = here + "/policies/p",
+        .body = document(),
+        .content_type = "application/yaml"});
+  std::vector<std::pair<std::string, std::string>> judges{
+      {"branches:GetGatePolicy", runs}, {"fs:ReadRun", runs}, {"fs:ListBranches", runs}};
+  const auto check = [&](const std::string& body) {
+    return as_ann({.method = "POST", .path = here + "/policies/p:evaluate", .body = body});
+  };
+  const auto queued = [&] {
+    return engine.pool
+        .run({"test_queued", "SELECT count(*) FROM evaluations WHERE repo_id = $1"},
+             {static_cast<int32_t>(repo.id)}, db::Pool::Retry::kRead)
+        .integer(0, 0);
+  };
+  let(judges);
+  EXPECT_EQ(check(R"({"candidates": ["exp-1"]})").status, 200);
+  EXPECT_EQ(check(R"({"candidates": ["exp-1"], "measure": true})").status, 401);
+  EXPECT_EQ(queued(), 0);
+  judges.emplace_back("fs:Promote", runs + "/branch/other");
+  let(judges);
+  EXPECT_EQ(check(R"({"candidates": ["exp-1"], "measure": true})").status, 401);
+  judges.emplace_back("fs:Promote", runs + "/branch/main");
+  let(judges);
+  const http::Response asked = check(R"({"candidates": ["exp-1"], "measure": true})");
+  EXPECT_EQ(asked.status, 200);
+  EXPECT_NE(asked.body.find("evaluation_pending"), std::string::npos) << asked.body;
+  EXPECT_EQ(queued(), 1);
+}
+
 TEST_F(EvaluationApi, ARunnerNeedsOnePermissionAndReadsByItsLeaseAlone) {
   begin_promotion();
   let({{"fs:RunEvaluation", "repository/other"}});

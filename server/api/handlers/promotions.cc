@@ -278,13 +278,26 @@ http::Response evaluate_gate_policy(const Context& context, Call& call, json::Ev
                             auth::repository_arn(call.path("repository")));
     demand_data(call, *given.document);
   }
-  return json_response(200, json::gate_answer_body(promotion::evaluate_gate(
-                                context.engine, repository_of(context, call),
-                                {.policy = call.path("policy"),
-                                 .version = given.version,
-                                 .document = std::move(given.document),
-                                 .candidates = std::move(given.candidates),
-                                 .champion = std::move(given.champion)})));
+  const Repository repository = repository_of(context, call);
+  if (given.measure) {
+    const BranchName destination =
+        given.document
+            ? promotion::parse_gate_policy(*given.document).destination
+            : promotion::policy_of(promotion::get_gate_policy(context.engine, repository,
+                                                              call.path("policy"), given.version))
+                  .destination;
+    call.require_permission(auth::Action::kPromote,
+                            auth::branch_arn(repository.name.str(), destination.str()));
+  }
+  return json_response(
+      200, json::gate_answer_body(promotion::evaluate_gate(
+               context.engine, repository,
+               {.policy = call.path("policy"),
+                .version = given.version,
+                .document = std::move(given.document),
+                .candidates = std::move(given.candidates),
+                .champion = std::move(given.champion),
+                .measures_for = given.measure ? call.caller.user.name : std::string()})));
 }
 
 http::Response compare_candidates(const Context& context, Call& call,

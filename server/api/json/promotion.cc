@@ -391,6 +391,7 @@ EvaluateGate parse_evaluate_gate(const Value& body) {
   if (const auto version = body.find_number("version"))
     out.version = version->integer(1, INT64_MAX);
   out.document = body.find_text("document");
+  out.measure = body.flag("measure");
   if (out.document && out.version)
     body.fail("expected at most one of \"document\" and \"version\"");
   return out;

@@ -65,6 +65,7 @@ struct EvaluateGate {
   std::optional<std::string> champion;
   std::optional<int64_t> version;
   std::optional<std::string> document{};
+  bool measure = false;
 };
 EvaluateGate parse_evaluate_gate(const Value& body);
 

@@ -162,3 +162,35 @@ def test_a_model_that_attacks_is_the_candidates_failure(gated, repo, runner):
     assert "labels.txt" not in json.dumps(promotion)
     failed = next(one for one in gated.json("evaluation", "ls")["items"] if one["state"] == "failed")
     assert "labels.txt" in gated.json("evaluation", "show", failed["key"])["detail"]
+
+
+DRIFT = """name: drift
+destination: main
+evaluations:
+  - {{name: fresh, data: "tarn://{holdout}/main/digits/", predict: predict.py, score: score.py, reads: ["artifacts/model.pkl"]}}
+metrics:
+  - {{name: accuracy, min: 0.8, from: "evaluation:fresh"}}
+"""
+
+
+def test_a_champion_that_drifts_on_fresh_data_is_noticed(gated, repo, runner, holdout, tmp_path):
+    candidate(repo, "exp-1", 0.5)
+    id = begin(gated, "exp-1")
+    gated.run("promote", "wait", id, "--timeout", "2s", status=8)
+    runner.measure()
+    assert ended(gated, id)["state"] == "promoted"
+    file = tmp_path / "drift.yaml"
+    file.write_text(DRIFT.format(holdout=holdout.id))
+    check = ["gate", "check", "@champion", "-f", file]
+    gated.run(*check)
+    # The world has changed: above a quarter is above now.
+    numbers = holdout.branch("main").object("digits/inputs/numbers.txt").reader().read().decode()
+    labels = "".join(f"{line.split()[0]} {int(float(line.split()[1]) > 0.25)}\n" for line in numbers.splitlines())
+    holdout.branch("main").object("digits/labels.txt").upload(data=labels.encode())
+    holdout.branch("main").commit("this week")
+    gated.run(*check, status=12)  # not measured yet, and nobody is asked
+    runner.run("runner", "--once")
+    gated.run(*check, "--measure", "--timeout", "1s", status=12)
+    runner.measure()
+    refused = gated.run(*check, "--measure", "--timeout", "60s", status=10)
+    assert "accuracy is 0.75" in refused.text, refused.text
