@@ -99,8 +99,9 @@ def test_links_of_markdown_stay_harmless(window, hostile_repository):
         window.expect_problem(text)
     page = window.page
     look(window, page, hostile_repository, "README.md")
-    expect(page.get_by_role("heading", name="Visible heading")).to_be_visible()
-    addresses = page.eval_on_selector_all("aside a", "links => links.map(link => link.getAttribute('href'))")
+    for place in (page.get_by_role("complementary", name="Details"), page.get_by_role("region", name="README.md")):
+        expect(place.get_by_role("heading", name="Visible heading")).to_be_visible()
+    addresses = page.eval_on_selector_all("a", "links => links.map(link => link.getAttribute('href') ?? '')")
     assert not [address for address in addresses if address.lower().startswith(("javascript:", "data:", "vbscript:"))], addresses
 
 

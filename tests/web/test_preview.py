@@ -395,7 +395,7 @@ def test_pages_of_parquet_are_read_by_ranges(window, rest, shown):
 
 def test_relative_links_of_a_card_lead_to_objects(window, shown):
     page = window.go(f"/r/{shown}/main/data?object=README.md")
-    page.get_by_role("link", name="the data").click()
+    page.get_by_role("complementary", name="Details").get_by_role("link", name="the data").click()
     page.wait_for_url(f"**/r/{shown}/main/data?path=images/")
     expect(page.get_by_role("link", name="a.png")).to_be_visible()
 
