@@ -48,6 +48,7 @@ OTHERS = """
 
 | what | lakeFS | Tarn | why |
 |---|---|---|---|
+| `content_type` of a new object whose request has none, or `application/octet-stream` | `application/octet-stream` | that of the path's extension, where it has a known one; over S3 `binary/octet-stream`, as there | clients send this type of files that they do not know; a preview, a search and a browser need the real one |
 | `physical_address_expiry` and `presigned_url_expiry`, a local store | absent | when the URL ends | these URLs end like all others, and a client that keeps one has to know |
 | source_ref and commit_id of delete-branch events | source_ref is the head | both are | events of tags name both |
 | action files that are staged on the source of a new branch | asked | not asked | the branch begins at the commit; looking there would cost every new branch a statement |
