@@ -97,8 +97,9 @@ struct CardFacts {
 /// An earlier promotion of a candidate that ended without success.
 struct EarlierTry {
   std::string promotion;  ///< id
-  std::string ref;        ///< of its winner
+  std::string ref;        ///< of its winner, or of a candidate that the gate rejected
   CommitId commit;
+  bool chosen = true;     ///< it was the winner
   std::string objects{};  ///< ObjectFacts::required_digest of the winner; "" = none
   std::string state;
   std::string code;

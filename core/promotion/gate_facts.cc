@@ -215,10 +215,13 @@ void find_tries(branch::Engine& engine, const Repository& repository, const Gate
         destination);
     const std::set<CommitId> history(brought.begin(), brought.end());
     const std::string& objects = candidate.objects.required_digest;
+    // A commit that the gate rejects again was not tried again: its values are the same.
+    std::set<CommitId> rejected{candidate.facts.commit};
     for (const EarlierTry& one : tries) {
       if (one.ref != candidate.ref && one.commit != candidate.facts.commit &&
           !history.contains(one.commit) && (objects.empty() || one.objects != objects))
         continue;
+      if (!one.chosen && !rejected.insert(one.commit).second) continue;
       if (one.at >= since) ++candidate.recent_tries;
       if (candidate.tries.size() < kEarlierTriesShownMax) candidate.tries.push_back(one);
     }

@@ -75,6 +75,16 @@ constexpr db::Query kSelectTries{"promotions_select_tries", R"sql(
     AND state IN ('rejected', 'failed', 'cancelled')
   ORDER BY promotion_id LIMIT $3)sql"};
 
+// Index promotions_ended. An item of `candidates` is its ref, its commit, ...
+constexpr db::Query kSelectRejectedCandidates{"promotions_select_rejected_candidates", R"sql(
+  SELECT promotion_id, c ->> 0, decode(c ->> 1, 'hex'), '', state, code, updated_ms
+  FROM (
+    SELECT * FROM promotions
+    WHERE repo_id = $1 AND destination = $2 AND winner IS NULL AND undoes IS NULL
+      AND state IN ('rejected', 'failed', 'cancelled') AND code = 'gate_failed'
+    ORDER BY promotion_id LIMIT $3) AS rejected, jsonb_array_elements(candidates::jsonb) AS c
+  ORDER BY promotion_id LIMIT $3)sql"};
+
 constexpr db::Query kSelectReview{"promotions_select_review", R"sql(
   SELECT document FROM promotion_reviews WHERE repo_id = $1 AND promotion_id = $2 AND digest = $3)sql"};
 
@@ -227,19 +237,25 @@ std::vector<EarlierTry> PromotionStore::tries(RepositoryId repository,
   struct Column {
     enum : int { kPromotionId, kWinnerRef, kWinner, kObjects, kState, kCode, kUpdatedMs };
   };
-  const db::Rows rows =
-      pool_.run(kSelectTries, {static_cast<int32_t>(repository), destination.str(), kTriesMax},
-                db::Pool::Retry::kRead);
   std::vector<EarlierTry> out;
-  for (size_t row = 0; row < rows.size(); ++row) {
-    out.push_back({.promotion = std::string(rows.text(row, Column::kPromotionId)),
-                   .ref = std::string(rows.text(row, Column::kWinnerRef)),
-                   .commit = commit_id_from_bytes(rows.bytes(row, Column::kWinner)),
-                   .objects = std::string(rows.text(row, Column::kObjects)),
-                   .state = std::string(rows.text(row, Column::kState)),
-                   .code = std::string(rows.text(row, Column::kCode)),
-                   .at = from_millis(rows.integer(row, Column::kUpdatedMs))});
+  for (const db::Query* query : {&kSelectTries, &kSelectRejectedCandidates}) {
+    const db::Rows rows =
+        pool_.run(*query, {static_cast<int32_t>(repository), destination.str(), kTriesMax},
+                  db::Pool::Retry::kRead);
+    for (size_t row = 0; row < rows.size(); ++row) {
+      out.push_back({.promotion = std::string(rows.text(row, Column::kPromotionId)),
+                     .ref = std::string(rows.text(row, Column::kWinnerRef)),
+                     .commit = commit_id_from_bytes(rows.bytes(row, Column::kWinner)),
+                     .chosen = query == &kSelectTries,
+                     .objects = std::string(rows.text(row, Column::kObjects)),
+                     .state = std::string(rows.text(row, Column::kState)),
+                     .code = std::string(rows.text(row, Column::kCode)),
+                     .at = from_millis(rows.integer(row, Column::kUpdatedMs))});
+    }
   }
+  std::sort(out.begin(), out.end(), [](const EarlierTry& a, const EarlierTry& b) {
+    return a.promotion < b.promotion;  // ids fall with time
+  });
   return out;
 }
 

@@ -67,8 +67,9 @@ class PromotionStore {
   std::vector<Promotion> promoted(RepositoryId repository, std::string_view alias, int64_t limit,
                                   bool standing_only = false);
 
-  /// Promotions to the branch that had a winner and ended without success, the latest kTriesMax of
-  /// them; no rollbacks.
+  /// Promotions to the branch that ended without success, the newest first, at most kTriesMax of
+  /// those that had a winner, and of the candidates of those whose candidates all failed; no
+  /// rollbacks.
   std::vector<EarlierTry> tries(RepositoryId repository, const BranchName& destination);
   static constexpr int64_t kTriesMax = 1000;
 

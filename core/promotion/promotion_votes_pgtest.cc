@@ -362,6 +362,22 @@ TEST_F(PromotionVotes, TriesAreLimitedAndListed) {
   EXPECT_EQ(outcome(promote({"exp-a"})), "gates_running check_pending") << "the time is over";
 }
 
+TEST_F(PromotionVotes, CandidatesThatTheGateRejectsHaveTried) {
+  apply_policy(std::string(kPolicy) + "attempts: {max: 2, per: 7d}\n");
+  candidate("exp-a", "0.5");
+  candidate("exp-other", "0.4");
+  for (int i = 0; i < 3; ++i) EXPECT_EQ(outcome(promote({"exp-*"})), "rejected gate_failed");
+  train("exp-a", "0.51");
+  EXPECT_EQ(promote({"exp-a"}).evidence.find("too_many_attempts"), std::string::npos)
+      << "the commit before was one try, however often";
+  train("exp-a", "0.9");
+  const Promotion third = promote({"exp-a"});
+  EXPECT_EQ(outcome(third), "rejected gate_failed");
+  EXPECT_NE(third.evidence.find("too_many_attempts"), std::string::npos) << third.evidence;
+  train("exp-other", "0.9");
+  EXPECT_EQ(outcome(promote({"exp-other"})), "promoted");
+}
+
 TEST_F(PromotionVotes, AnotherModelIsCheckedAgain) {
   fail_bench("exp-a");
   train("exp-a", "0.91");

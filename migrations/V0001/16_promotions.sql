@@ -51,7 +51,7 @@ CREATE UNIQUE INDEX promotions_by_key ON promotions (repo_id, actor, request_key
 CREATE INDEX promotions_rejected ON promotions (repo_id, winner) WHERE state = 'rejected' AND code = 'rejected';
 -- The index finds earlier tries of a candidate.
 CREATE INDEX promotions_ended ON promotions (repo_id, destination, promotion_id)
-  WHERE winner IS NOT NULL AND undoes IS NULL AND state IN ('rejected', 'failed', 'cancelled');
+  WHERE undoes IS NULL AND state IN ('rejected', 'failed', 'cancelled');
 CREATE TRIGGER promotions_in_repository BEFORE INSERT ON promotions FOR EACH ROW EXECUTE FUNCTION require_repository();
 
 -- One row is a step of a promotion, in order.
