@@ -210,4 +210,13 @@ void ask_for_results(branch::Engine& engine, RepositoryId repository, const Gate
   }
 }
 
+void ask_for_results(branch::Engine& engine, RepositoryId repository, const GatePolicy& policy,
+                     const std::string& user, GateCandidate& candidate, CommitFacts* champion) {
+  std::set<std::string> charged = candidate.authors;
+  charged.insert(user);
+  ask_for_results(engine, repository, policy,
+                  std::vector<std::string>(charged.begin(), charged.end()), candidate.facts);
+  if (champion != nullptr) ask_for_results(engine, repository, policy, {}, *champion);
+}
+
 }  // namespace tarn::promotion

@@ -26,5 +26,9 @@ void add_results(branch::Engine& engine, RepositoryId repository, const GatePoli
 /// without authors it is free, as for the champion. Says in the facts what was refused.
 void ask_for_results(branch::Engine& engine, RepositoryId repository, const GatePolicy& policy,
                      std::span<const std::string> authors, CommitFacts& facts);
+/// The same for a candidate, on behalf of its authors and `user`, and for the champion (nullptr =
+/// there is none).
+void ask_for_results(branch::Engine& engine, RepositoryId repository, const GatePolicy& policy,
+                     const std::string& user, GateCandidate& candidate, CommitFacts* champion);
 
 }  // namespace tarn::promotion

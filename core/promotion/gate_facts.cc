@@ -531,11 +531,8 @@ GateAnswer evaluate_gate(branch::Engine& engine, const Repository& repository,
     Verdict verdict = evaluate(policy, facts[i], to_beat, recent);
     if (!question.measures_for.empty() && verdict.outcome != GateOutcome::kFailed &&
         !policy.evaluations.empty()) {
-      std::set<std::string> charged = facts[i].authors;
-      charged.insert(question.measures_for);
-      ask_for_results(engine, repository.id, policy,
-                      std::vector<std::string>(charged.begin(), charged.end()), facts[i].facts);
-      if (baseline) ask_for_results(engine, repository.id, policy, {}, baseline->facts);
+      ask_for_results(engine, repository.id, policy, question.measures_for, facts[i],
+                      baseline ? &baseline->facts : nullptr);
       verdict = evaluate(policy, facts[i], to_beat, recent);
     }
     if (verdict.outcome != GateOutcome::kFailed && policy.permits(PromotionMethod::kMerge)) {

@@ -425,11 +425,8 @@ Judgement judge_once(branch::Engine& engine, const Repository& repository,
     // A dry run asks for nothing, and what fails already is not worth a measurement.
     if (!promotion.id.empty() && verdict.outcome != GateOutcome::kFailed &&
         !out.policy.evaluations.empty()) {
-      std::set<std::string> authors = candidate.authors;
-      authors.insert(promotion.actor);
-      ask_for_results(engine, repository.id, out.policy,
-                      std::vector<std::string>(authors.begin(), authors.end()), candidate.facts);
-      if (baseline) ask_for_results(engine, repository.id, out.policy, {}, baseline->facts);
+      ask_for_results(engine, repository.id, out.policy, promotion.actor, candidate,
+                      baseline ? &baseline->facts : nullptr);
       verdict = evaluate(out.policy, candidate, to_beat, recent);
     }
     out.candidates.push_back({.candidate = std::move(candidate), .verdict = std::move(verdict)});

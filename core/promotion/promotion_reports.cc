@@ -66,24 +66,25 @@ constexpr db::Query kSelectApprovals{"promotions_select_approvals", R"sql(
     JOIN promotion_reviews r ON r.repo_id = a.repo_id AND r.promotion_id = a.promotion_id AND r.digest = a.review
   WHERE a.repo_id = $1 AND a.promotion_id = $2 ORDER BY a.user_name, a.user_id)sql"};
 
-// Index promotions_ended: by time, since ids fall with it.
+// Index promotions_ended: by time, since ids fall with it. Winners, then the candidates of
+// promotions that the gate ended without one; an item of `candidates` is its ref, its commit, ...
 constexpr db::Query kSelectTries{"promotions_select_tries", R"sql(
-  SELECT promotion_id, winner_ref, winner, coalesce(nullif(review, '')::jsonb #>> '{objects,digest}', ''), state, code,
-    updated_ms
-  FROM promotions
-  WHERE repo_id = $1 AND destination = $2 AND winner IS NOT NULL AND undoes IS NULL
-    AND state IN ('rejected', 'failed', 'cancelled')
-  ORDER BY promotion_id LIMIT $3)sql"};
-
-// Index promotions_ended. An item of `candidates` is its ref, its commit, ...
-constexpr db::Query kSelectRejectedCandidates{"promotions_select_rejected_candidates", R"sql(
-  SELECT promotion_id, c ->> 0, decode(c ->> 1, 'hex'), '', state, code, updated_ms
-  FROM (
-    SELECT * FROM promotions
-    WHERE repo_id = $1 AND destination = $2 AND winner IS NULL AND undoes IS NULL
-      AND state IN ('rejected', 'failed', 'cancelled') AND code = 'gate_failed'
-    ORDER BY promotion_id LIMIT $3) AS rejected, jsonb_array_elements(candidates::jsonb) AS c
-  ORDER BY promotion_id LIMIT $3)sql"};
+  SELECT promotion_id, ref, commit_id, chosen, objects, state, code, updated_ms FROM (
+    (SELECT promotion_id, winner_ref AS ref, winner AS commit_id, true AS chosen,
+       coalesce(nullif(review, '')::jsonb #>> '{objects,digest}', '') AS objects, state, code, updated_ms
+     FROM promotions
+     WHERE repo_id = $1 AND destination = $2 AND winner IS NOT NULL AND undoes IS NULL
+       AND state IN ('rejected', 'failed', 'cancelled')
+     ORDER BY promotion_id LIMIT $3)
+    UNION ALL
+    (SELECT promotion_id, c ->> 0, decode(c ->> 1, 'hex'), false, '', state, code, updated_ms
+     FROM (
+       SELECT * FROM promotions
+       WHERE repo_id = $1 AND destination = $2 AND winner IS NULL AND undoes IS NULL
+         AND state IN ('rejected', 'failed', 'cancelled') AND code = 'gate_failed'
+       ORDER BY promotion_id LIMIT $3) AS rejected, jsonb_array_elements(candidates::jsonb) AS c
+     ORDER BY promotion_id LIMIT $3)) AS tries
+  ORDER BY promotion_id)sql"};
 
 constexpr db::Query kSelectReview{"promotions_select_review", R"sql(
   SELECT document FROM promotion_reviews WHERE repo_id = $1 AND promotion_id = $2 AND digest = $3)sql"};
@@ -235,27 +236,22 @@ std::vector<PromotionCheck> PromotionStore::checks(RepositoryId repository, std:
 std::vector<EarlierTry> PromotionStore::tries(RepositoryId repository,
                                               const BranchName& destination) {
   struct Column {
-    enum : int { kPromotionId, kWinnerRef, kWinner, kObjects, kState, kCode, kUpdatedMs };
+    enum : int { kPromotionId, kRef, kCommitId, kChosen, kObjects, kState, kCode, kUpdatedMs };
   };
+  const db::Rows rows =
+      pool_.run(kSelectTries, {static_cast<int32_t>(repository), destination.str(), kTriesMax},
+                db::Pool::Retry::kRead);
   std::vector<EarlierTry> out;
-  for (const db::Query* query : {&kSelectTries, &kSelectRejectedCandidates}) {
-    const db::Rows rows =
-        pool_.run(*query, {static_cast<int32_t>(repository), destination.str(), kTriesMax},
-                  db::Pool::Retry::kRead);
-    for (size_t row = 0; row < rows.size(); ++row) {
-      out.push_back({.promotion = std::string(rows.text(row, Column::kPromotionId)),
-                     .ref = std::string(rows.text(row, Column::kWinnerRef)),
-                     .commit = commit_id_from_bytes(rows.bytes(row, Column::kWinner)),
-                     .chosen = query == &kSelectTries,
-                     .objects = std::string(rows.text(row, Column::kObjects)),
-                     .state = std::string(rows.text(row, Column::kState)),
-                     .code = std::string(rows.text(row, Column::kCode)),
-                     .at = from_millis(rows.integer(row, Column::kUpdatedMs))});
-    }
+  for (size_t row = 0; row < rows.size(); ++row) {
+    out.push_back({.promotion = std::string(rows.text(row, Column::kPromotionId)),
+                   .ref = std::string(rows.text(row, Column::kRef)),
+                   .commit = commit_id_from_bytes(rows.bytes(row, Column::kCommitId)),
+                   .chosen = rows.boolean(row, Column::kChosen),
+                   .objects = std::string(rows.text(row, Column::kObjects)),
+                   .state = std::string(rows.text(row, Column::kState)),
+                   .code = std::string(rows.text(row, Column::kCode)),
+                   .at = from_millis(rows.integer(row, Column::kUpdatedMs))});
   }
-  std::sort(out.begin(), out.end(), [](const EarlierTry& a, const EarlierTry& b) {
-    return a.promotion < b.promotion;  // ids fall with time
-  });
   return out;
 }
 
