@@ -14,8 +14,8 @@ namespace {
 
 /// First segments of the addresses that the page handles itself (web/src/app/router.tsx). None of
 /// REST, S3 with its signatures, presigned URLs or health is below them.
-constexpr std::array<std::string_view, 8> kRoutes = {"r",     "repositories", "search",  "admin",
-                                                     "login", "setup",        "connect", "auth"};
+constexpr std::array<std::string_view, 9> kRoutes = {
+    "r", "repositories", "search", "admin", "login", "setup", "connect", "auth", "invitation"};
 
 /// Scripts and styles come from the bundle alone, and requests go to this server alone. Frames show
 /// objects from memory: without scripts, and without an origin.

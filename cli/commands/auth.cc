@@ -220,7 +220,6 @@ void add_auth_commands(CommandTree& tree) {
 namespace {
 
 constexpr const char* kUsers = "/auth/users";
-constexpr std::string_view kShownOnce = "the secret key cannot be shown again";
 
 std::string user_path(std::string_view user) { return api_path({"auth", "users", user}); }
 
@@ -236,16 +235,48 @@ std::string member_path(std::string_view group, std::string_view user) {
 
 std::string keys_path(std::string_view user) { return user_path(user) + "/credentials"; }
 
+std::string invitations_path(std::string_view user) { return user_path(user) + "/invitations"; }
+
+constexpr const char* kSendOnceHelp =
+    "print a link with which the user makes the key, once, instead of the key";
+
+/// Output of a new key, or of the link that stands for it.
+struct KeyOrLink {
+  Json members = Json::object();
+  Pairs lines{};
+  std::string remark{};
+};
+
+KeyOrLink make_key(Client& client, std::string_view user) {
+  KeyOrLink out{.members = client.call(post_request(keys_path(user))),
+                .remark = "the secret key cannot be shown again"};
+  out.lines = {{"access key", out.members.value("access_key_id", "")},
+               {"secret key", out.members.value("secret_access_key", "")}};
+  return out;
+}
+
+KeyOrLink make_link(Client& client, std::string_view user) {
+  const Json made = client.call(post_request(invitations_path(user)));
+  KeyOrLink out{.remark = str_cat("send the link to ", user,
+                                  " alone: it makes one key, and then opens nothing more")};
+  out.members = {{"link", made.at("url")}, {"link_expires_at", made.at("expires_at")}};
+  out.lines = {{"link", made.value("url", "")},
+               {"until", time_in_words(made.value("expires_at", int64_t{0}))}};
+  return out;
+}
+
 struct CreateUser {
   std::string user;
   std::vector<std::string> groups;
   bool with_key = false;
+  bool send_once = false;
   bool if_not_exists = false;
 
   void declare(Command& command) {
     command.argument("USER", user, "its name")
         .option("--group", groups, "add the user to this group; may be repeated")
         .flag("--with-key", with_key, "also create an access key, if the user is new")
+        .flag("--send-once", send_once, kSendOnceHelp)
         .flag("--if-not-exists", if_not_exists, "succeed if it exists already");
   }
 };
@@ -255,21 +286,24 @@ void create_user(Session& session, const CreateUser& options) {
   for (const std::string& group : options.groups) session.client.call({.path = group_path(group)});
   Json made = make_account(session, {"User", kUsers, options.user, options.if_not_exists},
                            {{"id", options.user}});
-  const bool with_key = options.with_key && made["changed"].get<bool>();
+  const bool is_new = made["changed"].get<bool>();
   Pairs more;
   for (const std::string& group : options.groups) {
     if (is_newly_attached(session, member_path(group, options.user))) made["changed"] = true;
     made["groups"].push_back(group);
     more.emplace_back("group", group);
   }
-  if (with_key) {
-    const Json key = session.client.call(post_request(keys_path(options.user)));
-    for (const char* field : {"access_key_id", "secret_access_key"}) made[field] = key.at(field);
-    more.emplace_back("access key", key.value("access_key_id", ""));
-    more.emplace_back("secret key", key.value("secret_access_key", ""));
+  KeyOrLink given;
+  if (is_new && options.send_once) {
+    given = make_link(session.client, options.user);
+  } else if (is_new && options.with_key) {
+    given = make_key(session.client, options.user);
   }
+  given.members.erase("creation_date");  // the user's is shown
+  made.update(given.members);
+  more.insert(more.end(), given.lines.begin(), given.lines.end());
   print_account(session.out, "User", std::move(made), more);
-  if (with_key) session.out.remark(kShownOnce);
+  if (!given.remark.empty()) session.out.remark(given.remark);
 }
 
 struct OneUser {
@@ -279,7 +313,17 @@ struct OneUser {
 };
 
 void show_user(Session& session, const OneUser& options) {
-  print_account(session.out, "User", session.client.call({.path = user_path(options.user)}));
+  Json user = session.client.call({.path = user_path(options.user)});
+  Pairs more;
+  // Who may not list the user's keys sees the rest.
+  const Answer open = session.client.ask({.path = invitations_path(options.user)});
+  if (open.ok()) user["invitations"] = json_of(open).at("results");
+  for (const Json& link : user.value("invitations", Json::array())) {
+    more.emplace_back("open link",
+                      str_cat("until ", time_in_words(link.value("expires_at", int64_t{0})),
+                              ", made by ", link.value("made_by", "")));
+  }
+  print_account(session.out, "User", std::move(user), more);
 }
 
 void groups(Session& session, const OneUser& options) {
@@ -447,7 +491,7 @@ void add_auth_group_commands(CommandTree& tree) {
   tree.add<SetAcl>("auth acl set", "Replace the policies of a group by an access level", set_acl);
 }
 
-// tarn auth credentials list | create | delete
+// tarn auth credentials list | create | withdraw | delete
 
 namespace {
 
@@ -468,17 +512,35 @@ void list_credentials(Session& session, const CredentialsOptions& options) {
                  "access_key_id");
 }
 
-void create_credentials(Session& session, const CredentialsOptions& options) {
+struct CreateCredentials : CredentialsOptions {
+  bool send_once = false;
+
+  void declare(Command& command) {
+    CredentialsOptions::declare(command);
+    command.flag("--send-once", send_once, kSendOnceHelp);
+  }
+};
+
+void create_credentials(Session& session, const CreateCredentials& options) {
   const std::string user = user_or_self(session, options.user);
-  Json made = session.client.call(post_request(keys_path(user)));
-  const std::vector<std::pair<std::string, std::string>> lines{
-      {"access key", made.value("access_key_id", "")},
-      {"secret key", made.value("secret_access_key", "")},
-      {"user", user}};
-  made["user"] = user;
-  made["changed"] = true;
-  session.out.object("Credentials", std::move(made), lines);
-  session.out.remark(kShownOnce);
+  KeyOrLink made =
+      options.send_once ? make_link(session.client, user) : make_key(session.client, user);
+  made.lines.emplace_back("user", user);
+  made.members["user"] = user;
+  made.members["changed"] = true;
+  session.out.object("Credentials", std::move(made.members), made.lines);
+  session.out.remark(made.remark);
+}
+
+struct WithdrawLink {
+  std::string user;
+
+  void declare(Command& command) { command.argument("USER", user, "whose"); }
+};
+
+void withdraw_link(Session& session, const WithdrawLink& options) {
+  session.client.call(delete_request(invitations_path(options.user)));
+  session.out.remark(str_cat("withdrew the link of user \"", options.user, '"'));
 }
 
 struct DeleteCredentials {
@@ -504,8 +566,10 @@ void remove_credentials(Session& session, const DeleteCredentials& options) {
 void add_auth_credential_commands(CommandTree& tree) {
   tree.group("auth credentials", "Access keys of users");
   tree.add<CredentialsOptions>("auth credentials list", "List access keys", list_credentials);
-  tree.add<CredentialsOptions>("auth credentials create", "Create an access key and its secret",
-                               create_credentials);
+  tree.add<CreateCredentials>("auth credentials create", "Create an access key and its secret",
+                              create_credentials);
+  tree.add<WithdrawLink>("auth credentials withdraw",
+                         "Withdraw the link with which a user makes a key", withdraw_link);
   tree.add<DeleteCredentials>("auth credentials delete", "Delete an access key",
                               remove_credentials);
 }

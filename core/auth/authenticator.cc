@@ -235,6 +235,7 @@ struct Authenticator::State {
   FailedLogins failures;
   metrics::Counter& wrong_secrets = login_failures("wrong_secret");
   metrics::Counter& unknown_keys = login_failures("unknown_key");
+  metrics::Counter& wrong_tokens = login_failures("wrong_token");
   metrics::Counter& refused = login_failures("too_many");
 };
 
@@ -296,6 +297,18 @@ std::optional<Principal> Authenticator::check_password(std::string_view access_k
   }
   state_->proven.add(access_key_id, address, now);
   return std::move(key->principal);
+}
+
+void Authenticator::expect_few_failures(std::string_view address) const {
+  if (state_->failures.allows_another("", address, state_->age())) return;
+  state_->refused.add();
+  throw_too_many_failures();
+}
+
+void Authenticator::note_wrong_token(std::string_view address) {
+  state_->wrong_tokens.add();
+  state_->failures.add("", address, state_->age());
+  log::warn("invitation_refused", {{"address", address}});
 }
 
 void Authenticator::note_signature(std::string_view access_key_id, std::string_view address) {

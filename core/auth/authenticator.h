@@ -59,6 +59,10 @@ class Authenticator {
                                           std::string_view address);
   /// Takes note that a request from `address` was signed with the key.
   void note_signature(std::string_view access_key_id, std::string_view address);
+  /// Throws as check_password when too many wrong secrets came from `address`.
+  void expect_few_failures(std::string_view address) const;
+  /// Counts a secret of no key, the token of an invitation for example, that was wrong.
+  void note_wrong_token(std::string_view address);
   /// A user who was authenticated before; nullopt if the user no longer exists.
   std::optional<Principal> find_user(std::string_view name);
   /// A login, which lasts kSessionLife and ends with the access key it was made with. Asks the

@@ -90,22 +90,24 @@ Page<KeyRow> Credentials::list(std::string_view user, const PageStart& start) {
       start.limit, key_from, id_of_key);
 }
 
-std::optional<NewKey> Credentials::create(std::string_view user, Instant now) {
+NewKey add_key(db::Connection& connection, std::string_view master_key, int32_t user_id,
+               Instant now) {
   NewKey key{generate_access_key_id(), generate_secret(), now};
-  const std::string sealed = seal_secret(master_key_, key.id, key.secret);
-  const bool known = pool_.transaction([&](db::Connection& connection) {
+  const std::string sealed = seal_secret(master_key, key.id, key.secret);
+  const db::Rows made = connection.run(
+      kInsertKey, {user_id, key.id, db::Bytes{sealed}, to_millis(now), kKeysPerUserMax});
+  if (made.affected() == 1) return key;
+  throw Error(ErrorCode::kInvalidArgument, reason::kTooManyCredentials,
+              str_cat("user has ", kKeysPerUserMax,
+                      " access keys, which is the most: delete one that is not used any more"));
+}
+
+std::optional<NewKey> Credentials::create(std::string_view user, Instant now) {
+  return pool_.transaction([&](db::Connection& connection) -> std::optional<NewKey> {
     const db::Rows found = connection.run(kLockUser, {user});
-    if (found.empty()) return false;
-    const db::Rows made =
-        connection.run(kInsertKey, {static_cast<int32_t>(found.integer(0, 0)), key.id,
-                                    db::Bytes{sealed}, to_millis(now), kKeysPerUserMax});
-    if (made.affected() == 1) return true;
-    throw Error(ErrorCode::kInvalidArgument, reason::kTooManyCredentials,
-                str_cat("user has ", kKeysPerUserMax,
-                        " access keys, which is the most: delete one that is not used any more"));
+    if (found.empty()) return std::nullopt;
+    return add_key(connection, master_key_, static_cast<int32_t>(found.integer(0, 0)), now);
   });
-  if (!known) return std::nullopt;
-  return key;
 }
 
 bool Credentials::remove(std::string_view user, std::string_view access_key_id) {

@@ -32,6 +32,11 @@ std::string generate_secret();
 /// 3 to 128 printable characters without '/' and ':'.
 bool is_usable_key_id(std::string_view id);
 
+/// Makes a key of the user, whose row the transaction has locked. Throws invalid_argument past
+/// kKeysPerUserMax. Only a caller that locked the row before sees the keys of concurrent requests.
+NewKey add_key(db::Connection& connection, std::string_view master_key, int32_t user_id,
+               Instant now);
+
 /// Safe from any thread.
 class Credentials {
  public:

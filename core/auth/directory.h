@@ -1,4 +1,4 @@
-// All account rows: users, groups, policies, credentials, external principals.
+// All account rows: users, groups, policies, credentials, external principals, invitations.
 #pragma once
 
 #include <string>
@@ -6,6 +6,7 @@
 #include "core/auth/credentials.h"
 #include "core/auth/external_principals.h"
 #include "core/auth/groups.h"
+#include "core/auth/invitations.h"
 #include "core/auth/policies.h"
 #include "core/auth/setup.h"
 #include "core/auth/users.h"
@@ -22,7 +23,8 @@ struct Directory {
         groups(pool),
         policies(pool),
         credentials(pool, master_key),
-        external_principals(pool) {}
+        external_principals(pool),
+        invitations(pool, master_key) {}
 
   bool has_users() { return auth::has_users(pool); }
   /// See setup.h.
@@ -38,6 +40,7 @@ struct Directory {
   Policies policies;
   Credentials credentials;
   ExternalPrincipals external_principals;
+  Invitations invitations;
 };
 
 }  // namespace tarn::auth

@@ -10,6 +10,7 @@
 #include "core/model/page.h"
 
 namespace tarn::db {
+class Connection;
 class Pool;
 class Rows;
 }  // namespace tarn::db

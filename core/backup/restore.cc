@@ -190,6 +190,8 @@ class Restore {
         "DELETE FROM writers;\n"
         "DELETE FROM servers;\n"
         "DELETE FROM read_leases;\n"
+        // A link that was used after the snapshot must not work a second time.
+        "DELETE FROM invitations;\n"
         "UPDATE gc_control SET lease_owner = NULL, lease_until = NULL;\n";
     for (const BackedUpRepository& repository : out_.manifest.repositories) {
       const std::string& space = namespaces_.at(repository.id);

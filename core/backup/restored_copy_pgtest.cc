@@ -36,5 +36,23 @@ TEST_F(RestoredCopy, ReadLeasesOfTheOriginalEndInACopy) {
             0);
 }
 
+// A link that was used in the original would make a second key in the copy.
+TEST_F(RestoredCopy, InvitationsOfTheOriginalEndInACopy) {
+  run_sql(
+      "INSERT INTO users (name, created_ms) VALUES ('ann', 1);\n"
+      "INSERT INTO invitations (user_id, token_digest, made_by, made_from, expires_at) "
+      "SELECT user_id, 'x', user_id, '', 'infinity' FROM users");
+  take(true);
+  blob::MemoryStore store;
+  Copy copy(&store);
+  restore_backup(copy.stores, target, restore_options(copy.database.url()));
+  db::Pool restored(copy.database.url(), {});
+  EXPECT_EQ(restored
+                .run({"test_count_invitations", "SELECT count(*) FROM invitations"}, {},
+                     db::Pool::Retry::kRead)
+                .integer(0, 0),
+            0);
+}
+
 }  // namespace
 }  // namespace tarn::backup

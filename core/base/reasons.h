@@ -30,6 +30,7 @@ constexpr std::string_view kUnknownEndpoint = "unknown_endpoint";
 constexpr std::string_view kAlreadyInitialized = "already_initialized";
 constexpr std::string_view kInsufficientPermissions = "insufficient_permissions";
 constexpr std::string_view kInvalidPolicy = "invalid_policy";
+constexpr std::string_view kInvitationOver = "invitation_over";
 constexpr std::string_view kLastAdministrator = "last_administrator";
 constexpr std::string_view kNotInitialized = "not_initialized";
 constexpr std::string_view kPolicyNotFound = "policy_not_found";

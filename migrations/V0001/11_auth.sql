@@ -20,6 +20,17 @@ CREATE TABLE credentials (
 );
 CREATE INDEX credentials_by_user ON credentials (user_id, access_key_id);
 
+-- One row is an open invitation: a link with which a user makes themselves an access key, once. A user has one at most. The
+-- link's token is not stored. An invitation ends with the user who made it, whose rights it uses.
+CREATE TABLE invitations (
+  user_id      integer PRIMARY KEY REFERENCES users ON DELETE CASCADE,
+  token_digest bytea NOT NULL UNIQUE,               -- SHA-256 of the token
+  made_by      integer NOT NULL REFERENCES users ON DELETE CASCADE,
+  made_from    text NOT NULL,                       -- the address of the request, on which the rights of its maker may depend
+  expires_at   timestamptz NOT NULL
+);
+CREATE INDEX invitations_by_maker ON invitations (made_by);
+
 -- One row is a group of users.
 CREATE TABLE groups (
   group_id    integer GENERATED ALWAYS AS IDENTITY PRIMARY KEY,

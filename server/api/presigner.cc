@@ -21,17 +21,6 @@ bool is_host(std::string_view text) {
   });
 }
 
-/// The server's address as the client used it, or the configured one (behind a proxy).
-std::string base_url(const Context& context, const http::Request& request) {
-  if (!context.external_url.empty()) return context.external_url;
-  const std::string_view host = request.headers.get("Host");
-  if (!is_host(host)) {
-    throw_invalid(
-        "presigned URL: the request's header Host names no host; set server.external_url");
-  }
-  return str_cat(request.tls ? "https://" : "http://", host);
-}
-
 /// The members that reading the bytes needs.
 Entry readable_part(const Entry& entry) {
   Entry out;
@@ -45,6 +34,16 @@ Entry readable_part(const Entry& entry) {
 }
 
 }  // namespace
+
+std::string base_url(const Context& context, const http::Request& request) {
+  if (!context.external_url.empty()) return context.external_url;
+  const std::string_view host = request.headers.get("Host");
+  if (!is_host(host)) {
+    throw_invalid(
+        "URL of this server: the request's header Host names no host; set server.external_url");
+  }
+  return str_cat(request.tls ? "https://" : "http://", host);
+}
 
 std::string block_address(std::string_view url) {
   constexpr std::string_view kSchemeEnd = "://";

@@ -15,6 +15,10 @@ namespace tarn::api {
 
 constexpr std::chrono::minutes kPresignLifetime{15};
 
+/// The server's address as the client used it, or the configured one (behind a proxy). Throws
+/// invalid_argument if neither names a host.
+std::string base_url(const Context& context, const http::Request& request);
+
 /// Makes URLs for one call: the store's own where it signs them, else ours. The caller's
 /// permissions must have been checked; our URLs check them again when used. Call and context
 /// outlive it.

@@ -86,3 +86,43 @@ def test_external_principals_are_added_and_removed(window, rest):
     expect(section.get_by_text(principal)).to_have_count(0)
     expect(field).to_have_value("the next one")
     assert rest.get("/auth/users/robot/external/principals/ls")["results"] == []
+
+
+def test_a_link_gives_its_user_a_key_that_the_administrator_never_sees(window, open_window, rest):
+    rest.post("/auth/users", {"id": "iris"})
+    page = window.go("/admin/users?user=iris")
+    page.get_by_role("button", name="Make a link for the user").click()
+    shown = page.get_by_role("dialog").get_by_role("status").locator("code")
+    link = shown.inner_text()
+    expect(page.get_by_text("A link that admin made is open.")).to_be_visible()
+    window.review("invitation-made")
+
+    theirs = open_window()
+    theirs.expect_problem("401")  # nobody is signed in there
+    hers = theirs.go(link[link.index("/invitation") :])
+    expect(hers.get_by_role("button", name="Make the key")).to_be_visible()
+    theirs.review("invitation")
+    hers.get_by_role("button", name="Make the key").click()
+    expect(hers.get_by_role("heading", name="Your key, iris")).to_be_visible()
+    assert "#" not in hers.url
+    theirs.review("invitation-opened")
+    key, secret = hers.locator("dd code").all_inner_texts()
+    hers.get_by_role("button", name="sign in").click()
+    expect(hers.get_by_role("button", name="Account of iris")).to_be_visible()
+
+    page.reload()
+    expect(page.get_by_role("button", name=f"Delete key {key}")).to_be_visible()
+    assert secret not in page.content()
+    theirs.expect_problem("404")
+    hers.goto(link)
+    hers.get_by_role("button", name="Make the key").click()
+    expect(hers.get_by_role("alert")).to_contain_text("invitation_over")
+
+
+def test_a_link_that_was_not_opened_is_withdrawn(window, rest):
+    rest.post("/auth/users", {"id": "igor"})
+    rest.post("/auth/users/igor/invitations", None)
+    page = window.go("/admin/users?user=igor")
+    page.get_by_role("button", name="Withdraw the link").click()
+    expect(page.get_by_role("button", name="Make a link for the user")).to_be_visible()
+    assert rest.get("/auth/users/igor/invitations")["results"] == []

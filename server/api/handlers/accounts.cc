@@ -19,6 +19,7 @@
 #include "server/api/handlers/handlers.h"
 #include "server/api/json/account.h"
 #include "server/api/json/writer.h"
+#include "server/api/presigner.h"
 #include "server/api/response.h"
 
 namespace tarn::api {
@@ -328,6 +329,38 @@ http::Response create_credentials(const Context& context, Call& call) {
       201, json::new_key_body(expect_found(context.directory.credentials.create(
                                                call.path("userId"), context.engine.clock.now()),
                                            "user")));
+}
+
+// Invitations, by which users make their own access keys.
+
+http::Response create_invitation(const Context& context, Call& call) {
+  const auth::Invitation made =
+      expect_found(context.directory.invitations.create(call.path("userId"), call.caller.user,
+                                                        call.request.peer),
+                   "user");
+  return json_response(201, json::invitation_body(made, str_cat(base_url(context, call.request),
+                                                                "/invitation#", made.token)));
+}
+
+http::Response list_invitations(const Context& context, Call& call) {
+  require_user(context, call);
+  constexpr size_t kBytesPerInvitation = 64;
+  Page<auth::OpenInvitation> page;
+  if (auto open = context.directory.invitations.find(call.path("userId"))) {
+    page.items.push_back(*std::move(open));
+  }
+  return json_response(200, json::list_of(page, kBytesPerInvitation, json::write_open_invitation));
+}
+
+http::Response withdraw_invitation(const Context& context, Call& call) {
+  expect_removed(context.directory.invitations.withdraw(call.path("userId")), "open invitation");
+  return empty_response(204);
+}
+
+http::Response accept_invitation(const Context& context, Call& call, std::string token) {
+  return json_response(
+      201, json::accepted_body(context.directory.invitations.accept(
+               token, context.authenticator, call.request.peer, context.engine.clock.now())));
 }
 
 http::Response get_credentials(const Context& context, Call& call) {

@@ -41,13 +41,13 @@ Plain get_setup_state, get_current_user, get_auth_capabilities, list_users, get_
     list_group_policies, attach_policy_to_group, detach_policy_from_group, get_group_acl,
     list_policies, get_policy, delete_policy, list_user_credentials, create_credentials,
     get_credentials, delete_credentials, delete_external_principal, list_external_principals,
-    get_external_principal;
+    get_external_principal, create_invitation, list_invitations, withdraw_invitation;
 Reads<json::Setup> setup;
 Reads<json::Checked> setup_comm_prefs;
 Reads<json::Login> login;
 Reads<json::CreateUser> create_user;
 Reads<json::CreateGroup> create_group;
-Reads<std::string> set_group_acl;
+Reads<std::string> set_group_acl, accept_invitation;
 Reads<auth::Policy> create_policy, update_policy;
 Reads<std::vector<std::map<std::string, std::string>>> create_external_principal;
 Reads<json::PermissionChecks> check_permissions;

@@ -342,12 +342,48 @@ std::string key_body(const auth::KeyRow& key) {
   return std::move(out).take();
 }
 
-std::string new_key_body(const auth::NewKey& key) {
-  Writer out;
-  out.begin_object();
+namespace {
+
+void write_new_key(Writer& out, const auth::NewKey& key) {
   out.text("access_key_id", key.id);
   out.number("creation_date", to_seconds(key.created));
   out.text("secret_access_key", key.secret);
+}
+
+}  // namespace
+
+std::string new_key_body(const auth::NewKey& key) {
+  Writer out;
+  out.begin_object();
+  write_new_key(out, key);
+  out.end_object();
+  return std::move(out).take();
+}
+
+std::string invitation_body(const auth::Invitation& invitation, std::string_view url) {
+  Writer out;
+  out.begin_object();
+  out.number("expires_at", to_seconds(invitation.expires));
+  out.text("token", invitation.token);
+  out.text("url", url);
+  out.end_object();
+  return std::move(out).take();
+}
+
+void write_open_invitation(Writer& out, const auth::OpenInvitation& invitation) {
+  out.begin_object();
+  out.number("expires_at", to_seconds(invitation.expires));
+  out.text("made_by", invitation.made_by);
+  out.end_object();
+}
+
+std::string parse_acceptance(const Value& body) { return body.at("token").text(); }
+
+std::string accepted_body(const auth::AcceptedInvitation& accepted) {
+  Writer out;
+  out.begin_object();
+  write_new_key(out, accepted.key);
+  out.text("user_id", accepted.user);
   out.end_object();
   return std::move(out).take();
 }

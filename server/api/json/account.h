@@ -11,6 +11,7 @@
 #include "core/auth/explanation.h"
 #include "core/auth/external_principals.h"
 #include "core/auth/groups.h"
+#include "core/auth/invitations.h"
 #include "core/auth/policy.h"
 #include "server/api/json/document.h"
 #include "server/api/json/writer.h"
@@ -105,6 +106,12 @@ void write_key(Writer& out, const auth::KeyRow& key);
 std::string key_body(const auth::KeyRow& key);
 /// The only response that contains the secret.
 std::string new_key_body(const auth::NewKey& key);
+/// `url` is the link, which has the token.
+std::string invitation_body(const auth::Invitation& invitation, std::string_view url);
+void write_open_invitation(Writer& out, const auth::OpenInvitation& invitation);
+/// The token.
+std::string parse_acceptance(const Value& body);
+std::string accepted_body(const auth::AcceptedInvitation& accepted);
 void write_principal(Writer& out, const auth::ExternalPrincipal& principal);
 std::string principal_body(const auth::ExternalPrincipal& principal);
 

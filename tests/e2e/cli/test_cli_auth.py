@@ -6,6 +6,7 @@ import subprocess
 import uuid
 
 import pytest
+import requests
 import servers
 from command import Cli
 
@@ -113,6 +114,41 @@ def test_groups_members_and_levels(tarn, cli, one, repo):
     cli.run("branch", "list", status=3, **theirs)
     cli.run("auth", "groups", "delete", group, "--yes")
     cli.run("auth", "groups", "show", group, status=4)
+
+
+def accept(link):
+    place, token = link.split("/invitation#")
+    return requests.post(f"{place}/api/v1/auth/invitations/accept", json={"token": token}, timeout=60)
+
+
+def test_a_link_makes_the_key_of_a_new_user_once(cli, tarn):
+    user = f"bea-{uuid.uuid4().hex[:8]}"
+    made = cli.json("auth", "users", "create", user, "--group", "Developers", "--with-key", "--send-once")
+    assert made["link"].startswith(f"{tarn.url}/invitation#") and "secret_access_key" not in made
+    assert names(cli, "auth", "credentials", "list", user) == []
+    assert cli.json("auth", "users", "show", user)["invitations"][0]["made_by"] == "admin"
+    # A program that looks at the address for its reader does not use it up.
+    assert requests.get(made["link"], timeout=60).status_code == 200
+    given = accept(made["link"])
+    assert (given.status_code, given.json()["user_id"]) == (201, user)
+    keys = {"TARN_ACCESS_KEY": given.json()["access_key_id"], "TARN_SECRET_KEY": given.json()["secret_access_key"]}
+    assert cli.json("auth", "whoami", **keys)["id"] == user
+    again = accept(made["link"])
+    assert (again.status_code, again.headers["X-Tarn-Error"]) == (404, "invitation_over")
+    assert cli.json("auth", "users", "show", user)["invitations"] == []
+    assert made["link"].split("#")[1] not in tarn.process.log.read_text()
+
+
+def test_a_link_is_withdrawn_and_replaced(cli, one):
+    user, theirs = one
+    first, second = (cli.json("auth", "credentials", "create", user, "--send-once")["link"] for _ in range(2))
+    assert accept(first).status_code == 404
+    cli.run("auth", "credentials", "withdraw", user)
+    assert accept(second).status_code == 404
+    cli.run("auth", "credentials", "withdraw", user, status=4)
+    cli.run("auth", "credentials", "create", "nobody", "--send-once", status=4)
+    # Who may make no keys of others makes no links for them.
+    cli.run("auth", "credentials", "create", "admin", "--send-once", status=3, **theirs)
 
 
 def test_login_keeps_keys_that_are_right(tarn, tmp_path):

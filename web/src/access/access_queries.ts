@@ -51,6 +51,14 @@ export const userKeysQuery = (userId: string) =>
         await answer(api.GET('/auth/users/{userId}/credentials', { params: { path: { userId }, query }, signal })),
       ),
   });
+export const userInvitationsQuery = (userId: string) =>
+  queryOptions({
+    queryKey: ['access', 'user', userId, 'invitations'],
+    queryFn: async ({ signal }) =>
+      results(
+        await answer(api.GET('/auth/users/{userId}/invitations', { params: { path: { userId }, query }, signal })),
+      ),
+  });
 export const userPrincipalsQuery = (userId: string) =>
   queryOptions({
     queryKey: ['access', 'user', userId, 'principals'],

@@ -13,12 +13,14 @@ import { usePagedRows } from '@/ui/paged_rows';
 import { EmptyState, ErrorPanel, Loaded, Skeleton } from '@/ui/states';
 import { Badge, Name, Time } from '@/ui/text';
 import { toast } from '@/ui/toast';
+import { KeyPair } from '@/login/key_pair';
 import { AccessFrame } from './access_frame';
 import {
   accessChanged,
   groupsQuery,
   policiesQuery,
   userGroupsQuery,
+  userInvitationsQuery,
   userKeysQuery,
   userPoliciesQuery,
   userPrincipalsQuery,
@@ -282,16 +284,7 @@ function Keys({ user }: { user: string }) {
       {made && (
         <div className={styles.secret} role="status">
           <strong>Copy the secret now: it is not shown again.</strong>
-          <div className="toolbar">
-            <span className="muted">Access key id</span>{' '}
-            <code style={{ overflowWrap: 'anywhere' }}>{made.access_key_id}</code>{' '}
-            <CopyButton text={made.access_key_id} label="Copy access key id" />
-          </div>
-          <div className="toolbar">
-            <span className="muted">Secret access key</span>{' '}
-            <code style={{ overflowWrap: 'anywhere' }}>{made.secret_access_key}</code>{' '}
-            <CopyButton text={made.secret_access_key} label="Copy secret access key" />
-          </div>
+          <KeyPair keys={made} />
           <div>
             <Button onPress={() => setMade(null)}>I have copied it</Button>
           </div>
@@ -303,6 +296,7 @@ function Keys({ user }: { user: string }) {
           Create key
         </Button>
       </div>
+      <Invitation user={user} />
       {removing !== null && (
         <ConfirmDialog
           title="Delete the key?"
@@ -324,6 +318,60 @@ function Keys({ user }: { user: string }) {
         </ConfirmDialog>
       )}
     </section>
+  );
+}
+
+/** A link with which the user makes a key: the administrator never sees the secret. */
+function Invitation({ user }: { user: string }) {
+  const userId = user;
+  const open = useQuery(userInvitationsQuery(user)).data?.[0];
+  const [made, setMade] = useState<Schemas['Invitation'] | null>(null);
+  const [error, setError] = useState<unknown>(null);
+  const run = async (call: () => Promise<Schemas['Invitation'] | null>) => {
+    setError(null);
+    try {
+      setMade(await call());
+    } catch (thrown) {
+      setError(thrown);
+    }
+    accessChanged();
+  };
+  const path = { params: { path: { userId } } };
+  return (
+    <>
+      {made && (
+        <div className={styles.secret} role="status">
+          <strong>Send this link to {user} alone. It makes one key, and is not shown again.</strong>
+          <div className="toolbar">
+            <code style={{ minWidth: 0, overflowWrap: 'anywhere' }}>{made.url}</code>
+            <CopyButton text={made.url} label="Copy link" />
+          </div>
+        </div>
+      )}
+      {open && (
+        <p className="muted">
+          A link that {open.made_by} made is open. It ends <Time at={open.expires_at} />.
+        </p>
+      )}
+      {error !== null && <ErrorPanel error={error} />}
+      <div className="toolbar">
+        <Button onPress={() => void run(() => answer(api.POST('/auth/users/{userId}/invitations', path)))}>
+          {open ? 'Make another link' : 'Make a link for the user'}
+        </Button>
+        {open && (
+          <Button
+            onPress={() =>
+              void run(async () => {
+                await answer(api.DELETE('/auth/users/{userId}/invitations', path));
+                return null;
+              })
+            }
+          >
+            Withdraw the link
+          </Button>
+        )}
+      </div>
+    </>
   );
 }
 

@@ -27,6 +27,12 @@ const setupRoute = createRoute({
   component: lazyRouteComponent(() => import('./setup_page'), 'SetupPage'),
 });
 
+const invitationRoute = createRoute({
+  getParentRoute: () => rootRoute,
+  path: 'invitation',
+  component: lazyRouteComponent(() => import('./invitation_page'), 'InvitationPage'),
+});
+
 /** lakeFS's tools link to /auth/login. */
 const lakefsLoginRoute = createRoute({
   getParentRoute: () => rootRoute,
@@ -36,4 +42,4 @@ const lakefsLoginRoute = createRoute({
   },
 });
 
-export const loginRoutes = [loginRoute, setupRoute, lakefsLoginRoute] as const;
+export const loginRoutes = [loginRoute, setupRoute, invitationRoute, lakefsLoginRoute] as const;

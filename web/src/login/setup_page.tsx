@@ -5,9 +5,9 @@ import { asError } from '@/api/errors';
 import { queryClient } from '@/api/query_client';
 import { signIn } from '@/api/session';
 import { Button } from '@/ui/button';
-import { CopyButton } from '@/ui/copy_as';
 import { TextField } from '@/ui/field';
 import { ErrorPanel } from '@/ui/states';
+import { KeyPair } from './key_pair';
 import styles from './login.module.css';
 
 /** The first start of a server with auth.setup: http; makes the first administrator and shows the keys once. */
@@ -56,16 +56,7 @@ export function SetupPage() {
         {keys ? (
           <>
             <p>They are shown this once. Whoever has them has every permission.</p>
-            <dl className="facts">
-              <dt>Access key id</dt>
-              <dd className="mono">
-                {keys.access_key_id} <CopyButton text={keys.access_key_id} label="Copy access key id" />
-              </dd>
-              <dt>Secret</dt>
-              <dd className="mono">
-                {keys.secret_access_key} <CopyButton text={keys.secret_access_key} label="Copy secret" />
-              </dd>
-            </dl>
+            <KeyPair keys={keys} />
           </>
         ) : (
           <>
