@@ -145,7 +145,7 @@ http::Response answer(const S3Context& context, http::Request& request,
     check_amz_headers(request.headers, record.operation,
                       request.method == "GET" || request.method == "HEAD");
   }
-  const ActingUser user(call.caller.user.name, request.peer);
+  const ActingUser user(call.caller.user.name, request.peer, call.caller.limits);
   const MemoryScope memory(call.caller.user.name);
   http::Response response = std::visit([&](const auto& e) { return run(call, e); }, endpoint);
   confirm_public(call, endpoint);

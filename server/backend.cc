@@ -221,18 +221,19 @@ struct Backend::Parts {
   }
 
   bool has_right(const branch::RightsQuestion& question) {
-    const auto found = authenticator.find_user(question.user);
-    if (!found) return false;
+    auto user = authenticator.find_user(question.user);
+    if (!user) return false;
+    const auth::Principal found = auth::limited(*std::move(user), question.limits);
     const std::string& repository = question.repository.str();
     if (question.all_branches) {
-      return found->permissions->decide_below(action_of(question.right),
-                                              auth::branch_arn(repository, ""), question.address) ==
+      return found.permissions->decide_below(action_of(question.right),
+                                             auth::branch_arn(repository, ""), question.address) ==
              auth::Permissions::Decision::kAllowed;
     }
     const std::string resource = question.branch.empty()
                                      ? auth::repository_arn(repository)
                                      : auth::branch_arn(repository, question.branch);
-    return found->permissions->allows(action_of(question.right), resource, question.address);
+    return found.permissions->allows(action_of(question.right), resource, question.address);
   }
 
   /// The stores that a request may need now: the configured root, and those of repositories.

@@ -77,8 +77,8 @@ std::string bytes_of(const http::FileSlice& file) {
   return out;
 }
 
-/// Sends the call as a client would, with a token of the user, so that the user's policies apply to
-/// it.
+/// Answers the call as one of the user, with the limits of the key with which the user asked, so
+/// that their policies apply to it.
 actions::ApiAnswer answer(Backend& backend, api::Api& rest, const actions::ApiCall& call) {
   http::Request request;
   request.method = call.method;
@@ -88,11 +88,9 @@ actions::ApiAnswer answer(Backend& backend, api::Api& rest, const actions::ApiCa
   request.body = http::string_body(call.body);
   if (!call.body.empty()) request.headers.add("Content-Type", "application/json");
   request.headers.add("User-Agent", "tarn-hook");
-  if (const auto caller = backend.authenticator().find_user(call.user)) {
-    request.headers.add("Authorization",
-                        "Bearer " + backend.authenticator().issue_token(*caller).token);
-  }
-  http::Response response = rest.handle(request);
+  std::optional<auth::Principal> caller = backend.authenticator().find_user(call.user);
+  if (caller) caller = auth::limited(*std::move(caller), call.limits);
+  http::Response response = rest.handle(request, caller ? &*caller : nullptr);
   actions::ApiAnswer out{.status = response.status,
                          .json = response.headers.get("Content-Type") == "application/json",
                          .body = std::move(response.body)};

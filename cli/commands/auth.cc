@@ -1,11 +1,13 @@
 // tarn auth whoami | login | switch | token
 
+#include <chrono>
 #include <string>
 #include <string_view>
 
 #include <nlohmann/json.hpp>
 
 #include "cli/commands/commands.h"
+#include "cli/duration.h"
 #include "cli/exit_code.h"
 #include "cli/json_text.h"
 #include "cli/local_file.h"
@@ -104,14 +106,13 @@ void attach(Session& session, std::string_view kind, const std::string& path, co
   session.out.object(kind, std::move(printed), fields);
 }
 
-/// Lists accounts with a name and a date: users, groups, keys. `column` is the title of the name.
-void print_accounts(Session& session, const Request& request, std::string_view column,
-                    std::string_view field = "id") {
+/// Lists accounts with a name and a date: users and groups. `column` is the title of the name.
+void print_accounts(Session& session, const Request& request, std::string_view column) {
   std::string kind = str_cat(column, "List");
   kind.front() = static_cast<char>(std::toupper(kind.front()));
   print_list(session, request, std::move(kind), {std::string(column), "created"},
              [&](const Json& item) -> Cells {
-               return {item.value(field, ""), created(item)};
+               return {item.value("id", ""), created(item)};
              });
 }
 
@@ -252,6 +253,67 @@ KeyOrLink make_key(Client& client, std::string_view user) {
                 .remark = "the secret key cannot be shown again"};
   out.lines = {{"access key", out.members.value("access_key_id", "")},
                {"secret key", out.members.value("secret_access_key", "")}};
+  return out;
+}
+
+/// The names in policies of what an argument of --can names: "*", an ARN, or
+/// tarn://REPO[/REF[/PATH]], where '*' stands for any text.
+std::vector<std::string> arns_of(const std::string& text) {
+  if (text == "*" || text.starts_with("arn:")) return {text};
+  const Uri uri = any_uri(text, {});
+  const std::string repository = str_cat("arn:lakefs:fs:::repository/", uri.repository);
+  if (!uri.path.empty()) return {str_cat(repository, "/ref/", uri.ref, "/object/", uri.path)};
+  if (uri.ref.empty()) return {repository, repository + "/*"};
+  return {str_cat(repository, "/branch/", uri.ref), str_cat(repository, "/tag/", uri.ref),
+          str_cat(repository, "/ref/", uri.ref), str_cat(repository, "/ref/", uri.ref, "/*")};
+}
+
+/// Statements of "ACTION@RESOURCE".
+void add_statements(Json& statements, const std::string& text) {
+  const size_t at = text.find('@');
+  if (at == std::string::npos || at == 0 || at + 1 == text.size()) {
+    throw usage_error(
+        str_cat("--can ", text,
+                ": expected ACTION@RESOURCE, such as fs:ReadObject@tarn://lake/main/data/*"));
+  }
+  for (const std::string& resource : arns_of(text.substr(at + 1))) {
+    statements.push_back({{"effect", "allow"},
+                          {"action", Json::array({text.substr(0, at)})},
+                          {"resource", resource}});
+  }
+}
+
+/// A key with an end, with less than its user may, or both.
+struct Limits {
+  std::string life;
+  std::vector<std::string> can;
+
+  void declare(Command& command) {
+    command.option("--for", life, "the key ends after this time: 30m, 12h")
+        .option("--can", can,
+                "what the key may do of what its user may: ACTION@RESOURCE, such as "
+                "fs:ReadObject@tarn://lake/main/data/*; may be repeated");
+  }
+  bool any() const { return !life.empty() || !can.empty(); }
+  Json body() const {
+    Json out = Json::object();
+    if (!life.empty()) {
+      out["life_seconds"] =
+          std::chrono::duration_cast<std::chrono::seconds>(parse_duration(life)).count();
+    }
+    for (const std::string& one : can) add_statements(out["statement"], one);
+    return out;
+  }
+};
+
+KeyOrLink make_limited_key(Client& client, std::string_view user, const Limits& limits) {
+  KeyOrLink out{.members = client.call(post_request(user_path(user) + "/keys", limits.body())),
+                .remark = "the secret key cannot be shown again"};
+  out.lines = {{"access key", out.members.value("access_key_id", "")},
+               {"secret key", out.members.value("secret_access_key", "")}};
+  if (out.members.contains("expires_at")) {
+    out.lines.emplace_back("until", time_in_words(out.members["expires_at"].get<int64_t>()));
+  }
   return out;
 }
 
@@ -508,23 +570,41 @@ std::string user_or_self(Session& session, const std::string& user) {
 }
 
 void list_credentials(Session& session, const CredentialsOptions& options) {
-  print_accounts(session, {.path = keys_path(user_or_self(session, options.user))}, "credentials",
-                 "access_key_id");
+  print_list(session, {.path = keys_path(user_or_self(session, options.user))}, "CredentialsList",
+             {"credentials", "created", "until", "limits"}, [](const Json& item) -> Cells {
+               const int64_t end = item.value("expires_at", int64_t{0});
+               std::vector<std::string> limits;
+               for (const Json& statement : item.value("statement", Json::array())) {
+                 limits.push_back(in_words(statement));
+               }
+               return {item.value("access_key_id", ""), created(item),
+                       end == 0 ? "" : time_in_words(end), joined(limits, "; ")};
+             });
 }
 
 struct CreateCredentials : CredentialsOptions {
   bool send_once = false;
+  Limits limits;
 
   void declare(Command& command) {
     CredentialsOptions::declare(command);
     command.flag("--send-once", send_once, kSendOnceHelp);
+    limits.declare(command);
   }
 };
 
+KeyOrLink make_credentials(Client& client, const std::string& user,
+                           const CreateCredentials& options) {
+  if (options.limits.any() && options.send_once) {
+    throw usage_error("--send-once: a key made by a link has no limits; leave out --for and --can");
+  }
+  if (options.limits.any()) return make_limited_key(client, user, options.limits);
+  return options.send_once ? make_link(client, user) : make_key(client, user);
+}
+
 void create_credentials(Session& session, const CreateCredentials& options) {
   const std::string user = user_or_self(session, options.user);
-  KeyOrLink made =
-      options.send_once ? make_link(session.client, user) : make_key(session.client, user);
+  KeyOrLink made = make_credentials(session.client, user, options);
   made.lines.emplace_back("user", user);
   made.members["user"] = user;
   made.members["changed"] = true;

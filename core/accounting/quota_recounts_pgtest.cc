@@ -29,7 +29,7 @@ TEST_F(Quotas, ARecountRepairsCountersThatAreTooLow) {
   const QuotaScope mine{.repository = repo.id, .user = "ann"};
   limit_bytes(whole(), 1000);
   limit_bytes(mine, 1000);
-  const ActingUser ann("ann");
+  const ActingUser ann("ann", {}, {});
   put("a", 60);
   engine.pool.lease()->run(kSetByHand, {int64_t{7}, int64_t{0}});
   recount_quota(*engine, whole());
@@ -53,7 +53,7 @@ TEST_F(Quotas, ARecountKeepsWhatIsWrittenMeanwhile) {
 TEST_F(Quotas, RecountsFindWhatHasLeftTheStoreAmongManyUnreferencedObjects) {
   const QuotaScope ann{.user = "ann"};
   limit_bytes(ann, 1'000'000);
-  const ActingUser user("ann");
+  const ActingUser user("ann", {}, {});
   for (int i = 0; i < 1'200; ++i) {
     put("same", i < 1'000 ? 1 : 2);  // each but the last is unreferenced from then on
   }
@@ -94,7 +94,7 @@ TEST_F(Quotas, ADeletedRepositoryComesBackWithItsQuotas) {
   limit_bytes(ann, 100);
   limit_bytes(branches, 100);
   limit_bytes(whole(), 100);
-  const ActingUser user("ann");
+  const ActingUser user("ann", {}, {});
   EXPECT_EQ(put("a", 60), "done");
   branch::delete_repository(*engine, repo, {.force = false, .grace = std::chrono::hours{1}});
   const auto recount_all = [&] {

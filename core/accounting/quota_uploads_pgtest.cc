@@ -189,7 +189,7 @@ TEST_F(Quotas, HandedOutAddressesAreCountedWhenTheyAreFilled) {
 
 // No server has counted the bytes before on a store that clients send to themselves.
 TEST_F(Quotas, AHandedOutAddressIsCountedWhenItIsStagedByItsURL) {
-  const ActingUser acting("ann");
+  const ActingUser acting("ann", {}, {});
   const QuotaScope ann{.repository = repo.id, .user = "ann"};
   limit_bytes(ann, 100);
   const auto stage = [&](const std::string& address, size_t bytes) {

@@ -111,7 +111,7 @@ TEST_F(Quotas, MetadataOfCommitsRunsEventsAndHooksIsLimited) {
   engine.pool.lease()->run(kAddWebhook, {static_cast<int32_t>(repo.id)});
   const QuotaScope ann{.repository = repo.id, .user = "ann"};
   const auto commit = [&](const std::string& user, size_t bytes) {
-    const ActingUser acting(user);
+    const ActingUser acting(user, {}, {});
     put("k", 1);
     versioning::CommitRequest request;
     request.committer = user;
@@ -247,7 +247,7 @@ TEST_F(Quotas, CountersAreExactUnderSixtyFourWritersOnTwoServers) {
   std::vector<std::thread> writers;
   for (int w = 0; w < kWriters; ++w) {
     writers.emplace_back([&, w] {
-      const ActingUser user(w % 2 == 0 ? "ann" : "bob");
+      const ActingUser user(w % 2 == 0 ? "ann" : "bob", {}, {});
       TestEngine& server = w % 4 < 2 ? engine : other;
       int refusals = 0;
       for (int i = 0; refusals < 3; ++i) {
@@ -322,7 +322,7 @@ TEST_F(Quotas, UploadDeleteAndRecountFreeNothingThatIsStored) {
   limit_bytes(whole(), 100);
   const QuotaScope mine{.repository = repo.id, .user = "ann"};
   limit_bytes(mine, 100);
-  const ActingUser ann("ann");
+  const ActingUser ann("ann", {}, {});
   EXPECT_EQ(put("a", 100), "done");
   for (int i = 0; i < 3; ++i) {
     engine.remove(repo, "main", "a");
@@ -335,7 +335,7 @@ TEST_F(Quotas, UploadDeleteAndRecountFreeNothingThatIsStored) {
   remove_quota(*engine, whole());
   set_quota(*engine, whole(), {.bytes = {{}, 1000}});
   EXPECT_EQ(put("b", 70), "quota_exceeded") << "of ann";
-  const ActingUser bob("bob");
+  const ActingUser bob("bob", {}, {});
   EXPECT_EQ(put("b", 70), "done");
   engine.remove(repo, "main", "b");
   recount_quota(*engine, whole());
@@ -347,13 +347,13 @@ TEST_F(Quotas, AQuotaOfAUserCountsAllRepositories) {
   const QuotaScope ann{.user = "ann"};
   limit_bytes(ann, 100);
   {
-    const ActingUser user("ann");
+    const ActingUser user("ann", {}, {});
     EXPECT_EQ(put("a", 60), "done");
     engine.put(second, "main", "a", std::string(30, 'x'));
     EXPECT_EQ(put("b", 11), "quota_exceeded");
   }
   {
-    const ActingUser user("bob");
+    const ActingUser user("bob", {}, {});
     EXPECT_EQ(put("b", 200), "done");
   }
   EXPECT_EQ(used(ann), (Amount{2, 90}));
@@ -462,7 +462,7 @@ TEST_F(Quotas, ListingHasPages) {
 TEST_F(Quotas, ARemovedQuotaLimitsNothing) {
   const QuotaScope ann{.user = "ann"};
   limit_bytes(ann, 10);
-  const ActingUser user("ann");
+  const ActingUser user("ann", {}, {});
   EXPECT_EQ(put("a", 10), "done");
   EXPECT_EQ(put("b", 1), "quota_exceeded");
   remove_quota(*engine, ann);

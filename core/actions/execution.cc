@@ -77,7 +77,7 @@ void Execution::stop() {
 
 void Execution::run_jobs(std::stop_token stop, HookNesting nesting) {
   const CancellationScope cancellable(stop);
-  const ActingUser user(options_.context.user);
+  const ActingUser user(options_.context.user, {}, options_.context.limits);
   const NestedHooks inside(nesting);
   for (;;) {
     size_t index = 0;

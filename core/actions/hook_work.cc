@@ -2,6 +2,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "core/base/encoding.h"
 #include "core/base/error.h"
 #include "core/base/str_cat.h"
 #include "core/events/hook_run_store.h"
@@ -86,6 +87,7 @@ std::string to_json(const QueuedRun& run) {
                   {"metadata", o.metadata},
                   {"time_ms", to_millis(o.time)},
                   {"user", o.user},
+                  {"limits", to_hex(o.limits)},
                   {"ref", run.ref},
                   {"destination_ref", run.destination_ref},
                   {"depth", run.depth}});
@@ -120,6 +122,9 @@ QueuedRun queued_run_from(std::string_view json) {
     o.metadata = from.at("metadata").get<Metadata>();
     o.time = from_millis(from.at("time_ms").get<int64_t>());
     o.user = from.at("user").get<std::string>();
+    const auto limits = from_hex(from.at("limits").get<std::string>());
+    if (!limits) throw Error(ErrorCode::kDataLoss, "queued run of hooks: its limits are no hex");
+    o.limits = *limits;
     run.ref = from.at("ref").get<std::string>();
     run.destination_ref = from.at("destination_ref").get<std::string>();
     run.depth = from.at("depth").get<int>();

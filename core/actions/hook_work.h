@@ -55,7 +55,8 @@ struct ApiAnswer {
   std::string body;
 };
 struct ApiCall {
-  std::string user{};  ///< the user whose rights the call has; "" = no user
+  std::string user{};    ///< the user whose rights the call has; "" = no user
+  std::string limits{};  ///< of the key with which the user asked (ActingUser::limits)
   std::string method{};
   std::string target{};
   std::string body{};

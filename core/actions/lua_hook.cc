@@ -104,6 +104,7 @@ std::optional<ApiCall> api_call(const std::string& function, const Arguments& gi
 Message ask_api(const HookWork& work, ApiCall call, bool bytes) {
   if (!work.api) throw Error(ErrorCode::kUnavailable, "the server is starting or stopping");
   call.user = work.context.user;
+  call.limits = work.context.limits;
   ApiAnswer answer = work.api(call);
   // An object's content stays text, whatever its content type.
   const bool json = answer.json && !(bytes && answer.status < 300) && Json::accept(answer.body);

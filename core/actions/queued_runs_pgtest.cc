@@ -50,7 +50,7 @@ TEST_F(Hooks, OneUserDoesNotBlockHooksOfAnother) {
   run_all();
   receiver.forget();
   {
-    const ActingUser ann("ann");
+    const ActingUser ann("ann", {}, {});
     for (int i = 0; i < 6; ++i) {
       engine.put(repo, "main", "k", std::to_string(i));
       engine.commit(repo, "main");
@@ -77,7 +77,7 @@ TEST_F(Hooks, OneUserDoesNotBlockHooksOfAnother) {
   std::this_thread::sleep_for(100ms);
   EXPECT_EQ(receiver.paths(), "/ann /ann /ann") << "a worker is left to others";
   {
-    const ActingUser bob("bob");
+    const ActingUser bob("bob", {}, {});
     engine.commit(repo, "bobs");
   }
   await(branch::kHookWorkers);
@@ -154,6 +154,27 @@ TEST_F(Hooks, TriggeredHooksHaveADepthLimit) {
   const auto tags = branch::list_tags(*engine, repo, "", "", 100).items;
   EXPECT_EQ(tags.size(), 1u + kHookDepthMax);
   EXPECT_NE(newest().error.find("deep"), std::string::npos);
+}
+
+// A script's calls have the limits of the key with which its user asked, before the change and
+// after it, when a stored run is taken up.
+TEST_F(Hooks, CallsHaveTheLimitsOfTheKey) {
+  const std::string limits("\x01limits\xff", 8);
+  put_action("main", "a.yaml",
+             action("both", "pre-commit: , post-commit: ",
+                    lua("one", "require('lakefs').get_object(action.repository_id, 'main', 'k')")));
+  std::vector<std::string> called;
+  runner.serve_calls([&](const ApiCall& call) {
+    called.push_back(call.user + call.limits);
+    return ApiAnswer{.status = 200, .json = false, .body = "x"};
+  });
+  {
+    const ActingUser ann("ann", {}, limits);
+    engine.commit(repo, "main");
+  }
+  run_all();
+  runner.serve_calls({});
+  EXPECT_EQ(called, (std::vector<std::string>{"ann" + limits, "ann" + limits}));
 }
 
 TEST_F(Hooks, TriggeredHooksTakeNoSlotFromTheirScript) {

@@ -49,7 +49,7 @@ TEST_F(Hooks, RefuseACommitAndNothingChanges) {
 TEST_F(Hooks, EventsHaveTheDocumentedContent) {
   put_action("main", "a.yaml",
              action("told", "pre-commit: , post-commit: ", webhook("one", "/one")));
-  ActingUser user("ada");
+  ActingUser user("ada", {}, {});
   versioning::CommitRequest request;
   request.committer = "Ada";
   request.message = "why";

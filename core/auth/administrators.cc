@@ -13,7 +13,7 @@ constexpr db::Query kLockGroup{"auth_lock_administrators", R"sql(
   SELECT group_id FROM groups WHERE name = $1 FOR UPDATE)sql"};
 constexpr db::Query kHasKeyedMember{"auth_has_keyed_member", R"sql(
   SELECT EXISTS (SELECT 1 FROM groups g JOIN group_members m USING (group_id) JOIN credentials c USING (user_id)
-                 WHERE g.name = $1))sql"};
+                 WHERE g.name = $1 AND c.expires_at IS NULL AND c.limits = ''))sql"};
 
 bool has_administrator(db::Connection& connection) {
   return connection.run(kHasKeyedMember, {kAdmins}).boolean(0, 0);

@@ -118,8 +118,8 @@ constexpr size_t kTokenKeyBytes = 32;
 constexpr std::string_view kTokenKeySetting = "token_key";
 
 constexpr db::Query kSelectKey{"auth_select_key", R"sql(
-  SELECT c.secret, u.name FROM credentials c JOIN users u USING (user_id)
-  WHERE c.access_key_id = $1)sql"};
+  SELECT c.secret, u.name, c.limits FROM credentials c JOIN users u USING (user_id)
+  WHERE c.access_key_id = $1 AND (c.expires_at IS NULL OR c.expires_at > clock_timestamp()))sql"};
 // The user's row, joined with every policy that applies to the user.
 constexpr db::Query kSelectPrincipal{"auth_select_principal_of_user", R"sql(
   SELECT u.name, u.created_ms, u.friendly_name, u.email, p.body, u.sessions_valid_from_ms
@@ -161,6 +161,7 @@ struct Authenticator::State {
   struct KeyFacts {
     std::string secret;
     std::string user;
+    std::string limits;
   };
   template <typename Facts>
   struct Cached {
@@ -192,12 +193,13 @@ struct Authenticator::State {
 
   std::optional<KeyFacts> load_key(std::string_view access_key_id) {
     struct Column {
-      enum : int { kSecret, kName };
+      enum : int { kSecret, kName, kLimits };
     };
     const db::Rows rows = pool.run(kSelectKey, {access_key_id}, db::Pool::Retry::kRead);
     if (rows.empty()) return std::nullopt;
     return KeyFacts{open_secret(master_key, access_key_id, rows.bytes(0, Column::kSecret)),
-                    std::string(rows.text(0, Column::kName))};
+                    std::string(rows.text(0, Column::kName)),
+                    std::string(rows.bytes(0, Column::kLimits))};
   }
 
   std::optional<Principal> load_principal(std::string_view user) {
@@ -268,6 +270,14 @@ Authenticator::Authenticator(db::Pool& pool, const Clock& clock, std::string mas
 
 Authenticator::~Authenticator() = default;
 
+Principal limited(Principal principal, std::string_view limits) {
+  if (limits.empty()) return principal;
+  principal.limits = limits;
+  principal.permissions = std::make_shared<const Permissions>(
+      *principal.permissions, principal.user.name, decode_statements(limits));
+  return principal;
+}
+
 std::optional<AccessKey> Authenticator::find_key(std::string_view access_key_id) {
   if (!is_usable_key_id(access_key_id)) return std::nullopt;
   auto facts = state_->remembered(&State::keys, access_key_id,
@@ -276,7 +286,8 @@ std::optional<AccessKey> Authenticator::find_key(std::string_view access_key_id)
   std::optional<Principal> principal = state_->find_principal(facts->user);
   if (!principal) return std::nullopt;
   principal->access_key_id = access_key_id;
-  return AccessKey{std::string(access_key_id), std::move(facts->secret), *std::move(principal)};
+  return AccessKey{std::string(access_key_id), std::move(facts->secret),
+                   limited(*std::move(principal), facts->limits)};
 }
 
 std::optional<Principal> Authenticator::check_password(std::string_view access_key_id,

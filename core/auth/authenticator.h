@@ -21,7 +21,12 @@ struct Principal {
   std::shared_ptr<const Permissions> permissions;  ///< never null
   std::string access_key_id{};                     ///< of the request or the login; "" = none
   Instant sessions_valid_from{};                   ///< changes with every logout
+  /// Encoded statements that bound `permissions`, if the key has limits; "" = none.
+  std::string limits{};
 };
+
+/// The user as one who asked with limits (Principal::limits) may act; "" = none.
+Principal limited(Principal principal, std::string_view limits);
 
 struct AccessKey {
   std::string id;

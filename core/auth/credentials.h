@@ -1,11 +1,14 @@
 // Access key rows: their secrets are stored sealed and shown once.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
+#include "core/auth/policy.h"
 #include "core/auth/users.h"
 
 namespace tarn::auth {
@@ -13,9 +16,20 @@ namespace tarn::auth {
 /// Maximum number of keys of one user.
 constexpr int64_t kKeysPerUserMax = 100;
 
+/// Longest life of a key with an end.
+constexpr std::chrono::hours kKeyLifeMax{24 * 366};
+
 struct KeyRow {
   std::string id;
   Instant created{};
+  std::optional<Instant> expires{};  ///< nullopt: it has no end
+  std::vector<Statement> limits{};   ///< empty: none
+};
+
+/// Limits of a key, so that who has it may do less than its user, and for a time.
+struct KeyLimits {
+  std::optional<std::chrono::seconds> life{};  ///< nullopt: no end
+  std::vector<Statement> statements{};         ///< empty: everything that the user may
 };
 
 /// An access key as it is shown when it is made, and never again.
@@ -23,6 +37,7 @@ struct NewKey {
   std::string id;
   std::string secret;
   Instant created{};
+  std::optional<Instant> expires{};  ///< nullopt: it has no end
 };
 
 /// AKIAJ, fourteen of [A-Z2-7], Q: the shape that lakeFS's tools check.
@@ -32,10 +47,11 @@ std::string generate_secret();
 /// 3 to 128 printable characters without '/' and ':'.
 bool is_usable_key_id(std::string_view id);
 
-/// Makes a key of the user, whose row the transaction has locked. Throws invalid_argument past
-/// kKeysPerUserMax. Only a caller that locked the row before sees the keys of concurrent requests.
+/// Makes a key of the user, whose row the transaction has locked. Keys of the user that have ended
+/// are deleted. Throws invalid_argument past kKeysPerUserMax. Only a caller that locked the row
+/// before sees the keys of concurrent requests.
 NewKey add_key(db::Connection& connection, std::string_view master_key, int32_t user_id,
-               Instant now);
+               Instant now, const KeyLimits& limits = {});
 
 /// Safe from any thread.
 class Credentials {
@@ -47,7 +63,10 @@ class Credentials {
   std::optional<KeyRow> find(std::string_view user, std::string_view access_key_id);
   Page<KeyRow> list(std::string_view user, const PageStart& start);
   /// nullopt = no such user. Throws invalid_argument past kKeysPerUserMax.
-  std::optional<NewKey> create(std::string_view user, Instant now);
+  std::optional<NewKey> create(std::string_view user, Instant now) { return create(user, now, {}); }
+  /// The same with limits, which end by the database's clock. Throws invalid_argument for a life
+  /// that is not positive or beyond kKeyLifeMax, and as check_statements.
+  std::optional<NewKey> create(std::string_view user, Instant now, const KeyLimits& limits);
   /// false = the user has no such key. Throws conflict for the last administrator
   /// (administrators.h).
   bool remove(std::string_view user, std::string_view access_key_id);

@@ -210,6 +210,30 @@ Permissions::Permissions(std::string_view user,
   }
 }
 
+Permissions::Permissions(const Permissions& of_user, std::string_view user,
+                         const std::vector<Statement>& limits)
+    : Permissions(of_user) {
+  limits_ = std::make_shared<const Permissions>(user, std::vector<std::vector<Statement>>{limits});
+}
+
+bool changes_accounts(Action action) {
+  const std::string_view name = name_of(action);
+  constexpr std::string_view kAccounts = "auth:";
+  if (!name.starts_with(kAccounts)) return false;
+  const std::string_view verb = name.substr(kAccounts.size());
+  return !verb.starts_with("Read") && !verb.starts_with("List");
+}
+
+template <typename Decide>
+std::optional<Permissions::Decision> Permissions::held_back(Action action,
+                                                            const Decide& decide) const {
+  if (!limits_) return std::nullopt;
+  if (changes_accounts(action)) return Decision::kDenied;
+  const Decision decision = decide(*limits_);
+  if (decision == Decision::kAllowed) return std::nullopt;
+  return decision;
+}
+
 bool Permissions::Rule::applies(Action action, std::string_view client_address) const {
   if (!actions[static_cast<size_t>(action)]) return false;
   if (conditions.empty()) return true;
@@ -225,6 +249,11 @@ bool Permissions::Rule::applies(Action action, std::string_view client_address) 
 
 Permissions::Decision Permissions::decide(Action action, std::string_view resource,
                                           std::string_view client_address) const {
+  if (const auto held = held_back(action, [&](const Permissions& limits) {
+        return limits.decide(action, resource, client_address);
+      })) {
+    return *held;
+  }
   const std::string bare = without_ref(resource);
   Decision decision = Decision::kNotAllowed;
   for (const Rule& rule : rules_) {
@@ -243,6 +272,11 @@ Permissions::Decision Permissions::decide(Action action, std::string_view resour
 
 Permissions::Decision Permissions::decide_on_all_objects(Action action, std::string_view repository,
                                                          std::string_view client_address) const {
+  if (const auto held = held_back(action, [&](const Permissions& limits) {
+        return limits.decide_on_all_objects(action, repository, client_address);
+      })) {
+    return *held;
+  }
   const std::string objects = object_arn(repository, "");
   const std::string refs = ref_arn(repository, "");
   Decision decision = Decision::kNotAllowed;
@@ -278,6 +312,11 @@ Permissions::Rests Permissions::Rule::rests(std::string_view prefix) const {
 
 Permissions::Decision Permissions::decide_below(Action action, std::string_view prefix,
                                                 std::string_view client_address) const {
+  if (const auto held = held_back(action, [&](const Permissions& limits) {
+        return limits.decide_below(action, prefix, client_address);
+      })) {
+    return *held;
+  }
   const std::string bare = without_ref(prefix);
   Decision decision = Decision::kNotAllowed;
   for (const Rule& rule : rules_) {
@@ -307,6 +346,11 @@ Permissions::Decision Permissions::decide_on_source(Action action, std::string_v
                                                     const RefScope& source,
                                                     std::string_view destination,
                                                     std::string_view client_address) const {
+  if (const auto held = held_back(action, [&](const Permissions& limits) {
+        return limits.decide_on_source(action, repository, source, destination, client_address);
+      })) {
+    return *held;
+  }
   const std::string from = ref_arn(repository, source.ref);
   const std::string to = ref_arn(repository, destination);
   const bool anywhere = destination.empty();

@@ -2,6 +2,8 @@
 #pragma once
 
 #include <bitset>
+#include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <string_view>
@@ -39,6 +41,10 @@ class Permissions {
   /// Allows nothing.
   Permissions() = default;
   Permissions(std::string_view user, const std::vector<std::vector<Statement>>& policies);
+  /// Permissions of the user through a key with limits: allowed is what both allow. Changes of
+  /// accounts are denied, as a key could otherwise be made that has no limits and no end.
+  Permissions(const Permissions& of_user, std::string_view user,
+              const std::vector<Statement>& limits);
 
   enum class Decision {
     kAllowed,
@@ -78,7 +84,15 @@ class Permissions {
     std::vector<std::string> resources;
     std::map<std::string, std::map<std::string, std::vector<std::string>>> conditions;
   };
+  /// The decision of the limits, if that is not kAllowed.
+  template <typename Decide>
+  std::optional<Decision> held_back(Action action, const Decide& decide) const;
+
   std::vector<Rule> rules_;
+  std::shared_ptr<const Permissions> limits_;  ///< null: none
 };
+
+/// Whether the action changes users, groups, policies, keys or external principals.
+bool changes_accounts(Action action);
 
 }  // namespace tarn::auth

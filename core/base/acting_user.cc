@@ -8,6 +8,7 @@ namespace {
 struct Acting {
   std::string name;
   std::string address;
+  std::string limits;
   std::set<std::string> copied;
 };
 
@@ -18,17 +19,20 @@ Acting& acting() {
 
 }  // namespace
 
-ActingUser::ActingUser(std::string name, std::string address)
+ActingUser::ActingUser(std::string name, std::string address, std::string limits)
     : outer_(std::exchange(acting().name, std::move(name))),
-      outer_address_(std::exchange(acting().address, std::move(address))) {}
+      outer_address_(std::exchange(acting().address, std::move(address))),
+      outer_limits_(std::exchange(acting().limits, std::move(limits))) {}
 
 ActingUser::~ActingUser() {
   acting().name = std::move(outer_);
   acting().address = std::move(outer_address_);
+  acting().limits = std::move(outer_limits_);
 }
 
 const std::string& ActingUser::name() { return acting().name; }
 const std::string& ActingUser::address() { return acting().address; }
+const std::string& ActingUser::limits() { return acting().limits; }
 
 std::vector<std::string> ActingUser::makers() {
   std::set<std::string> out = acting().copied;

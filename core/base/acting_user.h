@@ -12,13 +12,17 @@ namespace tarn {
 class ActingUser {
  public:
   /// `address`: the IP of the user's request; "" = unknown, for work that an earlier request
-  /// started.
-  explicit ActingUser(std::string name, std::string address = {});
+  /// started. `limits`: see below; there is no default, since who goes on with
+  /// stored work for a user needs those that were stored with it.
+  ActingUser(std::string name, std::string address, std::string limits);
   ~ActingUser();
   ActingUser(const ActingUser&) = delete;
   ActingUser& operator=(const ActingUser&) = delete;
   static const std::string& name();
   static const std::string& address();
+  /// Limits of the key with which the user asked (auth::Principal::limits); "" = none. Whatever is
+  /// stored to be done later in the user's name is stored with them.
+  static const std::string& limits();
   /// Names of the users whose work this thread stages: the acting user and those of CopiedWork;
   /// sorted, each once.
   static std::vector<std::string> makers();
@@ -26,6 +30,7 @@ class ActingUser {
  private:
   std::string outer_;
   std::string outer_address_;
+  std::string outer_limits_;
 };
 
 /// The users who made what this thread copies: they are makers of what it stages too. Scopes nest.

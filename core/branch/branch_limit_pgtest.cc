@@ -30,7 +30,7 @@ class BranchLimit : public ::testing::Test {
                                 .branches_per_user_max = branches});
   }
   void make(const std::string& user, const Repository& repo, const std::string& name) {
-    const ActingUser acting(user);
+    const ActingUser acting(user, {}, {});
     create_branch(*engine, repo, {.name = BranchName(name), .source = "main"});
   }
 };

@@ -57,6 +57,7 @@ bool may_change_hook_files(Engine& engine, const RepositoryName& repository) {
   return !engine.rights || engine.rights({.right = Right::kWriteHooks,
                                           .user = ActingUser::name(),
                                           .address = ActingUser::address(),
+                                          .limits = ActingUser::limits(),
                                           .repository = repository});
 }
 

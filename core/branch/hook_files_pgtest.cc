@@ -39,7 +39,7 @@ class HookFiles : public testing::RepositoryTest {
   ~HookFiles() override { (*engine).rights = nullptr; }
 
   void SetUp() override {
-    const ActingUser admin("admin");
+    const ActingUser admin("admin", {}, {});
     engine.put(repo, "main", kFile, "name: a");
     engine.put(repo, "main", "_lakefs_actionz", "beside the prefix");
     engine.put(repo, "main", "data/a", "1");
@@ -58,18 +58,18 @@ class HookFiles : public testing::RepositoryTest {
   void expect_only_for_admin(Verb verb, const std::string& branch = "main") {
     const std::string before = shown(branch);
     {
-      const ActingUser developer("dev");
+      const ActingUser developer("dev", {}, {});
       EXPECT_EQ(reason_of(verb), kForbidden);
     }
     EXPECT_EQ(reason_of(verb), kForbidden) << "nobody in particular";
     EXPECT_EQ(shown(branch), before);
-    const ActingUser admin("admin");
+    const ActingUser admin("admin", {}, {});
     EXPECT_EQ(reason_of(verb), "done");
     EXPECT_NE(shown(branch), before);
   }
   template <typename Verb>
   void expect_for_all(Verb verb) {
-    const ActingUser developer("dev");
+    const ActingUser developer("dev", {}, {});
     asked = 0;
     EXPECT_EQ(message_of(verb), "done");
     EXPECT_EQ(asked, 0) << "nobody is asked who changes no such file";
@@ -103,7 +103,7 @@ TEST_F(HookFiles, ARefusalNamesThemAndThePermission) {
       "their files needs the permission fs:WriteHooks on arn:lakefs:fs:::repository/" +
           repo.str());
   {
-    const ActingUser admin("admin");
+    const ActingUser admin("admin", {}, {});
     for (const char* name : {"b", "c", "d"}) {
       engine.put(repo, "other", "_lakefs_actions/" + std::string(name), "x");
     }
@@ -117,10 +117,10 @@ TEST_F(HookFiles, ARefusalNamesThemAndThePermission) {
 
 TEST_F(HookFiles, TheRepositoryIsThatOfTheFile) {
   {
-    const ActingUser owner("owner of " + repo.str());
+    const ActingUser owner("owner of " + repo.str(), {}, {});
     EXPECT_EQ(reason_of([&] { engine.put(repo, "main", kFile, "name: b"); }), "done");
   }
-  const ActingUser other("owner of another");
+  const ActingUser other("owner of another", {}, {});
   EXPECT_EQ(reason_of([&] { engine.put(repo, "main", kFile, "name: c"); }), kForbidden);
 }
 
@@ -138,7 +138,7 @@ TEST_F(HookFiles, AreRefusedBeforeTheBytesCome) {
 TEST_F(HookFiles, RevokedRightStopsTheRequest) {
   std::optional<objects::UploadTarget> target;
   {
-    const ActingUser admin("admin");
+    const ActingUser admin("admin", {}, {});
     target = objects::check_upload(*engine, repo, BranchName("main"), Key(kFile), false, {});
   }
   testing::TextBody body("name: late");
@@ -185,7 +185,7 @@ TEST_F(HookFiles, AreMergedByThoseWhoMay) {
 
 TEST_F(HookFiles, IdenticalOnesOnTheDestinationAreNoChange) {
   {
-    const ActingUser admin("admin");
+    const ActingUser admin("admin", {}, {});
     engine.put(repo, "main", kFile, "name: changed");
     engine.commit(repo, "main");
   }
@@ -218,7 +218,7 @@ TEST_F(HookFiles, AreBroughtByTheTreeOfACommitForThoseWhoMay) {
 
 TEST_F(HookFiles, StagedOnesAreCommittedByAnyone) {
   {
-    const ActingUser admin("admin");
+    const ActingUser admin("admin", {}, {});
     engine.put(repo, "main", kFile, "name: b");
   }
   expect_for_all([&] { engine.commit(repo, "main"); });
@@ -229,7 +229,7 @@ TEST_F(HookFiles, AreResetByThoseWhoMay) {
     versioning::hard_reset_branch(*engine, repo, BranchName("main"), to_text(changed), false);
   });
   {
-    const ActingUser developer("dev");
+    const ActingUser developer("dev", {}, {});
     versioning::hard_reset_branch(*engine, repo, BranchName("plain"), to_text(base), false);
     engine.put(repo, "main", "data/z", "staged");
     versioning::reset_prefix(*engine, repo, BranchName("main"), "data/", false);
@@ -238,7 +238,7 @@ TEST_F(HookFiles, AreResetByThoseWhoMay) {
     EXPECT_EQ(engine.read(repo, "main", "data/z"), "<absent>");
   }
   const auto stage = [&] {
-    const ActingUser admin("admin");
+    const ActingUser admin("admin", {}, {});
     engine.put(repo, "main", kFile, "name: staged");
     engine.remove(repo, "main", "data/a");
   };
@@ -262,7 +262,7 @@ TEST_F(HookFiles, StagedSinceTheBranchWasHeldStopAReset) {
                                         meta::Branches::RangeKind::kReset, kActionFilesPrefix);
   };
   {
-    const ActingUser admin("admin");
+    const ActingUser admin("admin", {}, {});
     engine.put(repo, "main", "data/z", "1");
     engine.put(repo, "main", kFile, "name: late");
   }
@@ -296,20 +296,20 @@ TEST_F(HookFiles, AreImportedByThoseWhoMay) {
     }
     return imports::import_status(*engine, repo, BranchName("main"), id).error;
   };
-  const ActingUser developer("dev");
+  const ActingUser developer("dev", {}, {});
   EXPECT_EQ(reason_of([&] { import("_lakefs_actions/"); }), kForbidden);
   EXPECT_NE(import("").find("fs:WriteHooks"), std::string::npos)
       << "it removes those that are there";
   EXPECT_EQ(engine.read(repo, "main", kFile), "name: a");
   EXPECT_EQ(import("data/"), "");
-  const ActingUser admin("admin");
+  const ActingUser admin("admin", {}, {});
   EXPECT_EQ(import("_lakefs_actions/"), "");
   EXPECT_EQ(engine.read(repo, "main", kFile), "name: x");
 }
 
 TEST_F(HookFiles, AreRestoredByThoseWhoMay) {
   {
-    const ActingUser admin("admin");
+    const ActingUser admin("admin", {}, {});
     engine.remove(repo, "main", kFile);
     engine.commit(repo, "main", "only history has it");
     delete_branch(*engine, repo, BranchName("other"), false);
@@ -318,7 +318,7 @@ TEST_F(HookFiles, AreRestoredByThoseWhoMay) {
   const std::string dump = imports::dump_refs(*engine, repo);
   const auto copy = testing::make_bare_repository(engine, fresh_name());
   const auto restore = [&] { imports::restore_refs(*engine, copy, dump, false, "x"); };
-  const ActingUser developer("dev");
+  const ActingUser developer("dev", {}, {});
   EXPECT_EQ(reason_of(restore), kForbidden);
   imports::start_restore(*engine, copy, dump, false, "dev");
   while (imports::run_one_refs_task(*engine, {})) {
@@ -332,7 +332,7 @@ TEST_F(HookFiles, AreRestoredByThoseWhoMay) {
 
 TEST_F(HookFiles, AnUploadInPartsIsCompletedByThoseWhoMay) {
   const auto begin = [&] {
-    const ActingUser admin("admin");
+    const ActingUser admin("admin", {}, {});
     return objects::create_multipart(
         *engine, objects::check_upload(*engine, repo, BranchName("main"), Key(kFile), false, {}),
         {"tester", {}, "", ""});

@@ -90,6 +90,7 @@ HookedChange::HookedChange(Engine& engine, const Repository& repository, HookCon
   context_.repository = repository.name;
   context_.time = engine.clock.now();
   context_.user = ActingUser::name();
+  context_.limits = ActingUser::limits();
 }
 
 void HookedChange::before(const std::function<void()>& tick) {

@@ -39,7 +39,8 @@ struct HookContext {
   std::string committer{};
   Metadata metadata{};
   Instant time{};
-  std::string user{};  ///< on whose behalf
+  std::string user{};    ///< on whose behalf
+  std::string limits{};  ///< of the key with which the user asked (ActingUser::limits)
 };
 
 struct ActionEntry {

@@ -65,6 +65,7 @@ Prepared prepare(branch::Engine& engine, const Repository& repository, const Han
   context.metadata = at.commit.metadata;
   context.time = engine.clock.now();
   context.user = ActingUser::name();
+  context.limits = ActingUser::limits();
   out.files.ref = at.staged ? given.ref : id;
   out.files.files = files_at(engine, repository, out.files.ref);
   if (is_about_tag(given.event)) {

@@ -228,7 +228,7 @@ TEST_F(WebhookEvents, OfTheDeletionOutliveTheRepository) {
     listen(gone, {"*"});
     engine.branch(gone, "dev", "main");
     {
-      const ActingUser mallory("mallory");
+      const ActingUser mallory("mallory", {}, {});
       branch::delete_repository(*engine, gone.name, {.force = false, .grace = grace});
     }
     const auto claimed = outbox.claim(10, 10, std::chrono::seconds{60});

@@ -95,7 +95,7 @@ class CollectionTest : public ::testing::Test {
     for (const QuotaScope& scope : {limited.repository, limited.user}) {
       (*engine).quotas.set(scope, {.bytes = {{}, 1000}});
     }
-    const ActingUser ann("ann");
+    const ActingUser ann("ann", {}, {});
     engine.put(repo, "main", "a", "first");
     engine.put(repo, "main", "a", "second");
     return limited;

@@ -471,7 +471,7 @@ bool run_one_import(branch::Engine& engine, std::stop_token stop, OwnerTurns& tu
       // Retries from the last checkpoint, unless another process has taken the lease.
       if (attempt > 1) job = engine.jobs.find(job->id);
       if (job && job->state == jobs::JobState::kRunning) {
-        const ActingUser user(job->owner);
+        const ActingUser user(job->owner, {}, job->limits);
         ImportRun(engine, *job, owner, stop).run();
       }
       return true;

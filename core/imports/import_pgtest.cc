@@ -339,6 +339,27 @@ TEST_F(Import, LostAnswerDoesNotRepeatTheImport) {
   EXPECT_TRUE(import_status(*engine, repo, BranchName("main"), id).completed);
 }
 
+// Work that a key with limits has begun stays within them, also on the server that goes on with it.
+TEST_F(Import, KeepsTheLimitsOfTheKeyThatAskedForIt) {
+  source("set/a.yaml", "name: x");
+  std::vector<std::string> asked;
+  (*engine).rights = [&](const branch::RightsQuestion& question) {
+    asked.push_back(question.limits);
+    return true;
+  };
+  {
+    const ActingUser with_limits("ann", {}, "limits");
+    start_import(*engine, repo, BranchName("main"),
+                 prefix("local:///lake/set/", "_lakefs_actions/"));
+  }
+  const size_t before = asked.size();
+  while (run_one_import(*engine, {})) {
+  }
+  EXPECT_GT(asked.size(), before) << "files of hooks are checked when they are published";
+  EXPECT_THAT(asked, ::testing::Each("limits"));
+  (*engine).rights = nullptr;
+}
+
 // Cancelled while its hooks ran, for example: the job ends with the publication or not at all.
 TEST_F(Import, CancelledBeforeItsCommitIsNotPublished) {
   testing::FaultPoints faults;
@@ -427,7 +448,7 @@ TEST_F(Import, AnIdempotencyKeyNamesOneImport) {
   } catch (const Error& error) {
     EXPECT_EQ(error.reason(), "idempotency_key_reused");
   }
-  const ActingUser another("somebody else");
+  const ActingUser another("somebody else", {}, {});
   EXPECT_NE(start(request, "nightly"), id) << "keys of users are their own";
 }
 

@@ -425,7 +425,7 @@ bool run_one_refs_task(branch::Engine& engine, std::stop_token stop) {
   if (!job) job = engine.jobs.take(kRestoreKind, owner, lease_time());
   if (!job) return false;
   try {
-    const ActingUser user(job->owner);
+    const ActingUser user(job->owner, {}, job->limits);
     run_task(engine, *job, owner, stop);
   } catch (const DumpStopped&) {
     // Another process starts the job again.

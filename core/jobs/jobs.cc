@@ -2,6 +2,7 @@
 
 #include <array>
 
+#include "core/base/acting_user.h"
 #include "core/base/encoding.h"
 #include "core/meta/row_id.h"
 #include "core/model/listing.h"
@@ -21,12 +22,12 @@ JobState state_from(std::string_view text) {
 
 #define TARN_JOB_COLUMNS                                                                        \
   "job_id, kind, repo_id, branch_id, state, spec, checkpoint, progress, result, error, owner, " \
-  "updated_ms"
+  "limits, updated_ms"
 
 constexpr db::Query kInsert{"jobs_insert_row", R"sql(
   INSERT INTO jobs (job_id, kind, repo_id, branch_id, state, spec, owner, created_ms, updated_ms,
-    idempotency_key)
-  VALUES ($1, $2, $3, $4, 'queued', $5, $6, $7, $7, NULLIF($8, ''))
+    idempotency_key, limits)
+  VALUES ($1, $2, $3, $4, 'queued', $5, $6, $7, $7, NULLIF($8, ''), $9)
   ON CONFLICT (kind, branch_id, owner, idempotency_key) WHERE idempotency_key IS NOT NULL
   DO UPDATE SET idempotency_key = excluded.idempotency_key
   RETURNING job_id)sql"};
@@ -89,6 +90,7 @@ Job job_from(const db::Rows& rows) {
       kResult,
       kError,
       kOwner,
+      kLimits,
       kUpdatedMs
     };
   };
@@ -104,6 +106,7 @@ Job job_from(const db::Rows& rows) {
   job.result = rows.bytes(0, Column::kResult);
   job.error = rows.text(0, Column::kError);
   job.owner = rows.text(0, Column::kOwner);
+  job.limits = rows.bytes(0, Column::kLimits);
   job.updated = from_millis(rows.integer(0, Column::kUpdatedMs));
   return job;
 }
@@ -146,11 +149,11 @@ std::string Jobs::create(std::string_view kind, RepositoryId repository, BranchI
                          std::string_view idempotency_key) {
   const Instant now = clock_.now();
   const std::string id = meta::new_row_id(now);
-  const db::Rows rows =
-      pool_.run(kInsert,
-                {id, kind, static_cast<int32_t>(repository), static_cast<int32_t>(branch),
-                 db::Bytes{spec}, owner, to_millis(now), idempotency_key},
-                db::Pool::Retry::kWrite);
+  const db::Rows rows = pool_.run(
+      kInsert,
+      {id, kind, static_cast<int32_t>(repository), static_cast<int32_t>(branch), db::Bytes{spec},
+       owner, to_millis(now), idempotency_key, db::Bytes{ActingUser::limits()}},
+      db::Pool::Retry::kWrite);
   return std::string(rows.text(0, 0));
 }
 

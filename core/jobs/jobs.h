@@ -28,7 +28,8 @@ struct Job {
   int64_t progress = 0;
   std::string result;
   std::string error;
-  std::string owner;  ///< user
+  std::string owner;   ///< user
+  std::string limits;  ///< of the key that asked for it (ActingUser::limits)
   Instant updated{};
 };
 
@@ -53,8 +54,8 @@ class Jobs {
  public:
   Jobs(db::Pool& pool, const Clock& clock) : pool_(pool), clock_(clock) {}
 
-  /// Stores a queued job and returns its id; with a key (not empty) that a job of this kind, branch
-  /// and owner has already, that job's.
+  /// Stores a queued job with the limits of the acting user, and returns its id; with a key (not
+  /// empty) that a job of this kind, branch and owner has already, that job's.
   std::string create(std::string_view kind, RepositoryId repository, BranchId branch,
                      std::string_view spec, std::string_view owner,
                      std::string_view idempotency_key = {});

@@ -19,7 +19,7 @@ class Contending : public Promotions {
   /// Branches of the user at one commit of their own, with a value that passes if `accuracy` is
   /// given.
   void make_junk(const std::string& user, int count, const std::string& accuracy) {
-    const ActingUser acting(user);
+    const ActingUser acting(user, {}, {});
     const std::string first = "exp-" + user + "-0";
     candidate(first, accuracy);
     for (int i = 1; i < count; ++i)
@@ -34,12 +34,12 @@ TEST_F(Contending, BranchesWithoutTheMetricLeaveRoomForThoseThatHaveIt) {
   apply_policy();
   make_junk("mallory", 1000, "");
   {
-    const ActingUser eve("eve");
+    const ActingUser eve("eve", {}, {});
     branch::create_branch(*engine, repo,
                           {.name = BranchName("exp-eve"), .source = "exp-mallory-0"});
   }
   {
-    const ActingUser dana("dana");
+    const ActingUser dana("dana", {}, {});
     candidate("exp-good", "0.9");
   }
   const Promotion promotion = promote({"exp-*"});
@@ -59,7 +59,7 @@ TEST_F(Contending, VerdictReportsThatAllLackTheMetric) {
 TEST_F(Contending, CreatorsTakeTurnsAndTheVerdictNamesIgnoredOnes) {
   apply_policy();
   {
-    const ActingUser dana("dana");
+    const ActingUser dana("dana", {}, {});
     candidate("exp-good", "0.9");
   }
   make_junk("mallory", 1000, "0.8");
@@ -77,7 +77,7 @@ TEST_F(Contending, CreatorsTakeTurnsAndTheVerdictNamesIgnoredOnes) {
 TEST_F(Contending, GateCheckSelectsTheSameCandidates) {
   apply_policy();
   {
-    const ActingUser dana("dana");
+    const ActingUser dana("dana", {}, {});
     candidate("exp-good", "0.9");
   }
   make_junk("mallory", 1000, "0.8");
@@ -95,7 +95,7 @@ TEST_F(Contending, NewestBranchesOfEachCreatorAreJudged) {
   make_junk("mallory", 3, "0.7");
   const CommitId late = train("exp-mallory-1", "0.8");
   {
-    const ActingUser eve("eve");
+    const ActingUser eve("eve", {}, {});
     candidate("exp-eve", "0.65");
   }
   const Repository repository = branch::get_repository(*engine, repo);
@@ -115,7 +115,7 @@ TEST_F(Contending, ARefThatIsNamedStaysWhateverAGlobMatches) {
   apply_policy();
   make_junk("mallory", 3, "0.7");
   {
-    const ActingUser mallory("mallory");
+    const ActingUser mallory("mallory", {}, {});
     candidate("named", "0.8");
   }
   const Repository repository = branch::get_repository(*engine, repo);

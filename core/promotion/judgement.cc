@@ -516,6 +516,7 @@ std::string lost_right(branch::Engine& engine, const Repository& repository,
   if (!engine.rights || engine.rights({.right = right,
                                        .user = promotion.actor,
                                        .address = promotion.address,
+                                       .limits = promotion.limits,
                                        .repository = repository.name,
                                        .branch = branch})) {
     return "";

@@ -121,6 +121,7 @@ struct Promotion {
   std::string alias;  ///< "" = none is moved
   std::string actor;
   std::string address;                      ///< IP of the actor's request; "" = unknown
+  std::string limits;                       ///< of the key that asked for it (ActingUser::limits)
   std::vector<PinnedCandidate> candidates;  ///< empty until they were resolved
   /// Commits that were judged since the row was last stored: they must still be there.
   std::vector<CommitId> judged;

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include "core/base/acting_user.h"
 #include "core/base/str_cat.h"
 #include "core/branch/aliases.h"
 #include "core/promotion/judgement.h"
@@ -273,6 +274,24 @@ TEST_F(PromotionAttacks, LosersThatThePromoterMayNotDeleteStay) {
   candidate("exp-other", "0.8");
   ASSERT_EQ(outcome(promote({"exp-*"})), "promoted");
   EXPECT_TRUE(branch::get_branch(*engine, repo, BranchName("exp-mine-too")).expires.has_value());
+  EXPECT_FALSE(branch::get_branch(*engine, repo, BranchName("exp-other")).expires.has_value());
+  (*engine).rights = nullptr;
+}
+
+TEST_F(PromotionAttacks, LosersThatTheKeyOfThePromoterMayNotDeleteStay) {
+  apply_policy(std::string(kPolicy) + "candidates: \"exp-*\"\nafter: {losers: {expire: 1h}}\n");
+  (*engine).rights = [](const branch::RightsQuestion& question) {
+    return question.right != branch::Right::kDeleteBranch || question.limits.empty();
+  };
+  candidate("exp-mine", "0.9");
+  candidate("exp-other", "0.8");
+  std::string id;
+  {
+    const ActingUser with_limits("ci", {}, "limits");
+    id = create(request_of({"exp-*"}));
+  }
+  work();  // as a server does later, which has no request
+  ASSERT_EQ(outcome(get_promotion(*engine, repo, id)), "promoted");
   EXPECT_FALSE(branch::get_branch(*engine, repo, BranchName("exp-other")).expires.has_value());
   (*engine).rights = nullptr;
 }

@@ -98,6 +98,7 @@ std::vector<PinnedCandidate> expiring_losers(branch::Engine& engine, const Repos
     if (engine.rights && !engine.rights({.right = branch::Right::kDeleteBranch,
                                          .user = promotion.actor,
                                          .address = promotion.address,
+                                         .limits = promotion.limits,
                                          .repository = repository.name,
                                          .branch = candidate.ref}))
       continue;

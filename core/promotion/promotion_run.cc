@@ -632,7 +632,7 @@ bool run_one_promotion(branch::Engine& engine, std::stop_token stop, OwnerTurns&
       });
   if (!turn) return false;
   const CancellationScope scope(stop);
-  const ActingUser user(leased->promotion.actor);
+  const ActingUser user(leased->promotion.actor, {}, leased->promotion.limits);
   const LeaseKeeper keeper(rows, *leased, owner);
   PromotionRun(engine, rows, *std::move(leased), owner).run();
   return true;

@@ -13,7 +13,7 @@ namespace {
   "promotion_id, state, request, policy, policy_version, alias, actor, winner_ref, winner, "  \
   "champion, result, tag, " evidence                                                          \
   ", code, message, undoes, undone_by, rounds, created_ms, updated_ms, candidates, address, " \
-  "review"
+  "review, limits"
 
 struct PromotionColumn {
   enum : int {
@@ -40,6 +40,7 @@ struct PromotionColumn {
     kCandidates,
     kAddress,
     kReview,
+    kLimits,
     kEnd
   };
 };
@@ -47,9 +48,9 @@ struct PromotionColumn {
 #define TARN_INSERT_PROMOTION                                                                   \
   "INSERT INTO promotions (repo_id, promotion_id, state, request, destination, alias, policy, " \
   "policy_version, actor, request_key, winner_ref, winner, champion, result, tag, code, "       \
-  "message, undoes, created_ms, updated_ms, due_at, address, commits, review) "                 \
+  "message, undoes, created_ms, updated_ms, due_at, address, commits, review, limits) "         \
   "VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, nullif($10, ''), $11, $12, $13, $14, $15, $16, " \
-  "$17, $18, $19, $19, CASE WHEN $20 THEN NULL ELSE clock_timestamp() END, $21, $22, $23) "
+  "$17, $18, $19, $19, CASE WHEN $20 THEN NULL ELSE clock_timestamp() END, $21, $22, $23, $24) "
 
 #define TARN_INSERT_FIRST_STEP                                                            \
   "INSERT INTO promotion_log (repo_id, promotion_id, step, state, actor, code, message, " \
@@ -245,6 +246,7 @@ Promotion promotion_from(const db::Rows& rows, size_t row) {
   out.candidates = pinned_candidates_from_json(rows.text(row, Column::kCandidates));
   out.address = rows.text(row, Column::kAddress);
   out.review = rows.text(row, Column::kReview);
+  out.limits = rows.bytes(row, Column::kLimits);
   return out;
 }
 
@@ -364,7 +366,8 @@ bool insert_row(Runner&& run, RepositoryId repository, const Promotion& p, std::
                        has_ended(p.state),
                        p.address,
                        meta::bytes_of(commits),
-                       p.review})
+                       p.review,
+                       db::Bytes{p.limits}})
              .affected() == 1;
 }
 

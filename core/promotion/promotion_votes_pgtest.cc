@@ -529,7 +529,7 @@ TEST_F(PromotionVotes, RunsNeedAnAuthorOrTheRightOnAllBranches) {
   engine.branch(repo, "exp-a", "main");
   CommitId commit;
   {
-    const ActingUser acting("dana");
+    const ActingUser acting("dana", {}, {});
     commit = train("exp-a", "");
   }
   log_run(commit, 0.9, "dana");

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "core/base/acting_user.h"
 #include "core/base/cancellation.h"
 #include "core/base/encoding.h"
 #include "core/base/error.h"
@@ -100,6 +101,7 @@ CreatedPromotion create_promotion(branch::Engine& engine, const Repository& repo
   promotion.policy_version = version.version;
   promotion.actor = creation.actor;
   promotion.address = creation.address;
+  promotion.limits = ActingUser::limits();
   promotion.created = engine.clock.now();
   promotion.id = make_promotion_id(promotion.created);
   const PromotionStore::Created made =

@@ -2,6 +2,7 @@
 
 #include <functional>
 
+#include "core/base/acting_user.h"
 #include "core/base/error.h"
 #include "core/base/fault_point.h"
 #include "core/base/reasons.h"
@@ -34,6 +35,7 @@ Promotion rollback_of(branch::Engine& engine, const Promotion& promotion, const 
   out.alias = promotion.alias;
   out.actor = user.user;
   out.address = user.address;
+  out.limits = ActingUser::limits();
   out.winner_ref = promotion.id;
   out.winner = promotion.result;
   out.champion = promotion.result;

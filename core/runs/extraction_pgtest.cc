@@ -77,7 +77,7 @@ TEST_F(Extraction, IsQueuedForTheCommitsUser) {
   while (run_one_extraction(*engine, {})) {
   }
   {
-    const ActingUser ann("ann");
+    const ActingUser ann("ann", {}, {});
     commit();
   }
   ExtractionStore queue(engine.pool);

@@ -4,6 +4,7 @@
 #include <bit>
 #include <set>
 
+#include "core/base/acting_user.h"
 #include "core/base/digest.h"
 #include "core/base/encoding.h"
 #include "core/base/error.h"
@@ -103,6 +104,7 @@ void check_reporter(branch::Engine& engine, const Repository& repository, const 
   if (engine.rights({.right = branch::Right::kCreateRun,
                      .user = recording.owner,
                      .address = recording.address,
+                     .limits = ActingUser::limits(),
                      .repository = repository.name,
                      .all_branches = true})) {
     return;

@@ -40,13 +40,13 @@ class Authors : public promotion::Promotions {
 
   CommitId commit_as(const std::string& user, const std::string& branch,
                      const std::string& accuracy = "0.8") {
-    const ActingUser acting(user);
+    const ActingUser acting(user, {}, {});
     return train(branch, accuracy);
   }
   /// A commit on top of main that shows `committer`, with the tree and the metrics of the branch's
   /// head, but without the branch in its history.
   CommitId record_as(const std::string& user, const std::string& branch, std::string committer) {
-    const ActingUser acting(user);
+    const ActingUser acting(user, {}, {});
     const RepositoryId id = branch::get_repository(*engine, repo).id;
     const Commit work = (*engine).commits.get(id, head(branch));
     const Commit parent = (*engine).commits.get(id, head("main"));
@@ -187,12 +187,12 @@ TEST_F(Authors, MergeHasTheAuthorsOfBothSides) {
   engine.branch(repo, "side", "main");
   engine.put(repo, "side", "side", "1");
   {
-    const ActingUser acting("mallory");
+    const ActingUser acting("mallory", {}, {});
     engine.commit(repo, "side");
   }
   commit_as("bob", "exp-1");
   {
-    const ActingUser acting("bob");
+    const ActingUser acting("bob", {}, {});
     merge_into(*engine, repo, "side", BranchName("exp-1"), {});
   }
   // A merge has no metrics.
@@ -212,7 +212,7 @@ TEST_F(Authors, CherryPickHasItsPickerAndItsAuthors) {
   engine.branch(repo, "exp-2", "main");
   commit_as("mallory", "exp-1");
   {
-    const ActingUser acting("bob");
+    const ActingUser acting("bob", {}, {});
     cherry_pick(*engine, repo, BranchName("exp-2"), {"bob", "exp-1", {}, {}, false});
   }
   commit_as("bob", "exp-2", "0.85");
@@ -223,7 +223,7 @@ TEST_F(Authors, CherryPickHasItsPickerAndItsAuthors) {
 
 TEST_F(Authors, SquashHasTheAuthorsOfWhatItBrings) {
   const auto squash = [&](const std::string& source, const std::string& destination) {
-    const ActingUser acting("bob");
+    const ActingUser acting("bob", {}, {});
     MergeRequest request;
     request.squash = true;
     merge_into(*engine, repo, source, BranchName(destination), request);
@@ -247,7 +247,7 @@ TEST_F(Authors, ImportHasItsStarterAsAuthor) {
   engine.branch(repo, "exp-1", "main");
   ASSERT_TRUE(engine.store->create("in/a", 0)->finish());
   {
-    const ActingUser acting("mallory");
+    const ActingUser acting("mallory", {}, {});
     imports::ImportRequest request;
     request.paths = {{imports::ImportPath::Kind::kPrefix, "local:///lake/in/", "in/"}};
     request.commit.committer = "bob";
@@ -268,7 +268,7 @@ TEST_F(Authors, AreRestoredWithTheirCommits) {
   engine.branch(repo, "exp-2", to_text(forged));
   const std::string dump = imports::dump_refs(*engine, repo);
   const auto copy = testing::make_bare_repository(engine, "copy");
-  const ActingUser acting("olga");
+  const ActingUser acting("olga", {}, {});
   imports::restore_refs(*engine, copy, dump, false, "olga");
   EXPECT_EQ(maker(copy, branch::get_branch(*engine, copy, BranchName("exp-2")).head), "mallory");
 }
@@ -283,20 +283,20 @@ class StagedWork : public Authors {
   }
   void put_as(const std::string& user, const std::string& branch, const std::string& key,
               const std::string& text = "x") {
-    const ActingUser acting(user);
+    const ActingUser acting(user, {}, {});
     engine.put(repo, branch, key, text);
   }
   CommitId commit_as_carol(const std::string& branch = "exp") {
-    const ActingUser acting("carol");
+    const ActingUser acting("carol", {}, {});
     return engine.commit(repo, branch).id;
   }
   void copy_as(const std::string& user, const std::string& ref, const std::string& key) {
-    const ActingUser acting(user);
+    const ActingUser acting(user, {}, {});
     objects::copy_object(*engine, {repo, ref, Key(key)}, repo, BranchName("exp"), Key("copy"), {},
                          false);
   }
   void checkout_as(const std::string& user, const std::string& ref, const std::string& glob) {
-    const ActingUser acting(user);
+    const ActingUser acting(user, {}, {});
     const CheckoutRequest request{.ref = ref, .paths = PathScope(std::vector<std::string>{glob})};
     checkout_paths(*engine, repository(), BranchName("exp"), request);
   }
@@ -317,7 +317,7 @@ class StagedWork : public Authors {
 TEST_F(StagedWork, CountsForNobodyWhoApprovesIt) {
   put_as("mallory", "exp", "model");
   {
-    const ActingUser acting("carol");
+    const ActingUser acting("carol", {}, {});
     train("exp", "0.9");
   }
   EXPECT_EQ(promoted_with("mallory", "exp"), kWaiting);
@@ -372,7 +372,7 @@ TEST_F(StagedWork, CopyHasTheAuthorsOfItsSource) {
   EXPECT_EQ(authors(), (Names{"bob", "mallory", "olga"})) << "committed at the source";
   engine.branch(repo, "exp2", "main");
   {
-    const ActingUser acting("bob");
+    const ActingUser acting("bob", {}, {});
     objects::copy_object(*engine, {repo, to_text(committed), Key("model")}, repo,
                          BranchName("exp2"), Key("copy"), {}, false);
   }
@@ -386,7 +386,7 @@ TEST_F(StagedWork, CopyFromAResetBranchHasTheAuthorsOfItsSource) {
   const auto held = objects::hold_sources(*engine);
   reset_branch(*engine, repository(), BranchName("side"), false);
   {
-    const ActingUser acting("bob");
+    const ActingUser acting("bob", {}, {});
     objects::copy_object(*engine, source, repo, BranchName("exp"), Key("copy"), {}, false);
   }
   commit_as_carol();
@@ -410,7 +410,7 @@ TEST_F(StagedWork, RestoredVersionHasItsMaker) {
   const BranchId id = branch::get_branch(*engine, repository(), BranchName("exp")).id;
   const VersionId good = (*engine).versions.newest(id, Key("model"), 1).at(0).version;
   {
-    const ActingUser acting("bob");
+    const ActingUser acting("bob", {}, {});
     branch::remove_version(*engine, repo, BranchName("exp"), Key("model"), good, false, {});
   }
   ASSERT_EQ(engine.read(repo, "exp", "model"), "evil");
@@ -425,12 +425,12 @@ TEST_F(StagedWork, MultipartUploadHasWhoBeganItAndWhoSentParts) {
       objects::create_multipart(*engine, target, {"mallory", {"text/plain", {}, {}}, "", ""});
   std::string etag;
   {
-    const ActingUser acting("bob");
+    const ActingUser acting("bob", {}, {});
     testing::TextBody body("x");
     etag = objects::put_part(*engine, upload, 1, body, 1).etag;
   }
   {
-    const ActingUser acting("carol");
+    const ActingUser acting("carol", {}, {});
     objects::complete_multipart(*engine, upload, {{{1, etag, {}}}, {}, {}, {}});
   }
   commit_as_carol();
@@ -444,7 +444,7 @@ TEST_F(StagedWork, PartCopyHasTheAuthorsOfItsSource) {
   const auto upload =
       objects::create_multipart(*engine, target, {"carol", {"text/plain", {}, {}}, "", ""});
   {
-    const ActingUser acting("carol");
+    const ActingUser acting("carol", {}, {});
     const auto source = objects::get_object(*engine, repo, "side", Key("model"));
     const std::string etag = objects::copy_part(*engine, upload, 1, source, {0, 1}).etag;
     objects::complete_multipart(*engine, upload, {{{1, etag, {}}}, {}, {}, {}});
@@ -457,7 +457,7 @@ TEST_F(StagedWork, IsKeptBySquashAndPickAndDumps) {
   put_as("mallory", "side", "a");
   const CommitId picked = commit_as_carol("side");
   {
-    const ActingUser acting("bob");
+    const ActingUser acting("bob", {}, {});
     MergeRequest request;
     request.squash = true;
     merge_into(*engine, repo, "side", BranchName("exp"), request);
@@ -467,7 +467,7 @@ TEST_F(StagedWork, IsKeptBySquashAndPickAndDumps) {
   EXPECT_EQ(authors(), (Names{"bob", "mallory"}));
   engine.branch(repo, "exp2", "main");
   {
-    const ActingUser acting("bob");
+    const ActingUser acting("bob", {}, {});
     cherry_pick(*engine, repo, BranchName("exp2"), {"bob", to_text(picked), {}, {}, false});
   }
   EXPECT_EQ(authors("exp2"), (Names{"bob", "mallory"}));
@@ -482,12 +482,12 @@ TEST_F(StagedWork, SameCommitOfTwoBranchesHasTheMakersOfBoth) {
   put_as("mallory", "exp", "a");
   const Entry entry = objects::get_object(*engine, repo, "exp", Key("a")).entry;
   {
-    const ActingUser acting("olga");
+    const ActingUser acting("olga", {}, {});
     const Branch side = branch::get_branch(*engine, repository(), BranchName("side"));
     (*engine).staging.stage(side.id, Key("a"), entry, side.settings_version);
   }
   const auto commit_as = [&](const std::string& user, const std::string& branch) {
-    const ActingUser acting(user);
+    const ActingUser acting(user, {}, {});
     CommitRequest request;
     request.committer = "dana";
     request.message = "m";

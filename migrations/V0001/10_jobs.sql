@@ -14,6 +14,7 @@ CREATE TABLE jobs (
   result      bytea NOT NULL DEFAULT '',
   error       text NOT NULL DEFAULT '',
   owner       text NOT NULL,
+  limits      bytea NOT NULL DEFAULT '',             -- of the key that asked for it (credentials.limits)
   lease_owner bigint,
   lease_until timestamptz,
   created_ms  bigint NOT NULL,

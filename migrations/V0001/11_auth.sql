@@ -16,7 +16,9 @@ CREATE TABLE credentials (
   access_key_id text COLLATE "C" PRIMARY KEY,
   user_id       integer NOT NULL REFERENCES users ON DELETE CASCADE,
   secret        bytea NOT NULL,
-  created_ms    bigint NOT NULL
+  created_ms    bigint NOT NULL,
+  expires_at    timestamptz,                        -- NULL: the key has no end
+  limits        bytea NOT NULL DEFAULT ''           -- statements, encoded as those of a policy; '': what its user may
 );
 CREATE INDEX credentials_by_user ON credentials (user_id, access_key_id);
 

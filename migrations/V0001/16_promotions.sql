@@ -36,6 +36,7 @@ CREATE TABLE promotions (
   lease_owner    bigint,
   lease_until    timestamptz,
   address        text NOT NULL DEFAULT '',          -- where the request came from: policies may allow by address
+  limits         bytea NOT NULL DEFAULT '',         -- of the key that asked for it (credentials.limits)
   moved          bigint NOT NULL DEFAULT 0,         -- grows with every move of a candidate
   -- The commits that the request, the candidates and the evidence name: roots of garbage collection.
   commits        bytea[] NOT NULL DEFAULT '{}',

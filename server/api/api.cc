@@ -166,7 +166,8 @@ struct Api::State {
   }
 
   Router::Match match(const http::Request& request) const;
-  http::Response answer(http::Request& request, Router::Match match, std::string& user);
+  http::Response answer(http::Request& request, Router::Match match, std::string& user,
+                        const auth::Principal* as);
   void renew_session(const http::Request& request, http::Response& response);
   http::Response run_or_defer(Call call, std::chrono::seconds wait);
   http::Response deferred_response(const std::string& owner, const std::string& id);
@@ -185,7 +186,8 @@ Router::Match Api::State::match(const http::Request& request) const {
   return found;
 }
 
-http::Response Api::State::answer(http::Request& request, Router::Match match, std::string& user) {
+http::Response Api::State::answer(http::Request& request, Router::Match match, std::string& user,
+                                  const auth::Principal* as) {
   const Route& route = *match.route;
   Call call{.request = request,
             .route = route,
@@ -197,7 +199,7 @@ http::Response Api::State::answer(http::Request& request, Router::Match match, s
   // Authentication comes first: a request without valid credentials is not read and gets no
   // information.
   if (route.access.needs_account()) {
-    call.caller = authenticate(context.authenticator, request);
+    call.caller = as != nullptr ? *as : authenticate(context.authenticator, request);
     user = call.caller.user.name;
   }
   check_parameters(route.input.parameters, request, call.query);
@@ -213,7 +215,7 @@ http::Response Api::State::answer(http::Request& request, Router::Match match, s
   if (const auto wait = preferred_wait(request); wait && may_be_deferred(route, call)) {
     return run_or_defer(std::move(call), *wait);
   }
-  const ActingUser user_of_hooks(call.caller.user.name, call.request.peer);
+  const ActingUser user_of_hooks(call.caller.user.name, call.request.peer, call.caller.limits);
   const MemoryScope memory(call.caller.user.name);
   http::Response response = route.handler.run(context, call);
   response.hold_memory(request.method);
@@ -262,19 +264,19 @@ http::Response Api::State::run_or_defer(Call call, std::chrono::seconds wait) {
                                                           : OperationState::kFailed;
     return jobs::OperationResult{state, response->status, response->body};
   };
-  const std::string id =
-      context.operations.run({.name = std::string(route->operation),
-                              .target = std::string(kept->raw_path()),
-                              .owner = owner,
-                              .run =
-                                  [this, response, deferred, kept] {
-                                    const ActingUser user(deferred->caller.user.name, kept->peer);
-                                    const MemoryScope memory(deferred->caller.user.name);
-                                    *response = deferred->route.handler.run(context, *deferred);
-                                    response->hold_memory(kept->method);
-                                  },
-                              .result = kept_answer},
-                             wait);
+  const std::string id = context.operations.run(
+      {.name = std::string(route->operation),
+       .target = std::string(kept->raw_path()),
+       .owner = owner,
+       .run =
+           [this, response, deferred, kept] {
+             const ActingUser user(deferred->caller.user.name, kept->peer, deferred->caller.limits);
+             const MemoryScope memory(deferred->caller.user.name);
+             *response = deferred->route.handler.run(context, *deferred);
+             response->hold_memory(kept->method);
+           },
+       .result = kept_answer},
+      wait);
   if (!id.empty()) return deferred_response(owner, id);
   response->headers.add("Preference-Applied", "wait=" + std::to_string(wait.count()));
   return std::move(*response);
@@ -292,7 +294,7 @@ http::Response Api::State::deferred_response(const std::string& owner, const std
 Api::Api(Context context) : state_(std::make_unique<State>(std::move(context))) {}
 Api::~Api() = default;
 
-http::Response Api::handle(http::Request& request) {
+http::Response Api::handle(http::Request& request, const auth::Principal* as) {
   RequestRecord record{.access = {.api = "rest", .operation = "unknown"},
                        .probe = &state_->unknown};
   record.access.count_body(request);
@@ -303,7 +305,7 @@ http::Response Api::handle(http::Request& request) {
     route = match.route;
     record.access.operation = route->operation;
     record.probe = &state_->probe_of(*route);
-    response = state_->answer(request, std::move(match), record.access.user);
+    response = state_->answer(request, std::move(match), record.access.user, as);
   } catch (const std::exception&) {
     response = record.failed(as_clients_read_it(std::current_exception(), route), request);
   }

@@ -15,8 +15,9 @@ class Api {
   explicit Api(Context context);
   ~Api();
 
-  /// Never throws: failures become error responses.
-  http::Response handle(http::Request& request);
+  /// Never throws: failures become error responses. `as`: the caller, whose credentials in the
+  /// request are not looked at then; for calls that the server itself makes for a user.
+  http::Response handle(http::Request& request, const auth::Principal* as = nullptr);
 
  private:
   struct State;

@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include "core/auth/explanation.h"
 #include "core/branch/refs.h"
 #include "server/api/authorisation_fixture.h"
 #include "tests/support/table_digests.h"
@@ -42,6 +43,21 @@ class RoleMatrix : public Authorisation {
   void grant_and_wait(const Statements& statements) {
     grant(statements);
     clock.pass(std::chrono::seconds{1});
+  }
+  /// Limits of ann's key from now on.
+  void limit_and_wait(const Statements& statements) {
+    static constexpr db::Query kLimit{
+        "test_limit_key", "UPDATE credentials SET limits = $2 WHERE access_key_id = $1"};
+    const std::string limits = auth::encode_statements(statements);
+    engine.pool.run(kLimit, {key.id, db::Bytes{limits}}, db::Pool::Retry::kWrite);
+    clock.pass(std::chrono::seconds{1});
+  }
+  static bool changes_accounts(const Row& row) {
+    for (const auto& need : row.needs) {
+      const auto action = auth::find_action(need.action);
+      if (action && auth::changes_accounts(*action)) return true;
+    }
+    return false;
   }
   void expect_refused_everywhere(const Row& row, const std::string& role) {
     for (Api* server : {&first, &second}) {
@@ -109,6 +125,29 @@ TEST_F(RoleMatrix, ExactPermissionsSufficeUntilRevoked) {
     grant_and_wait({});
     expect_refused_everywhere(row, "revoked");
   }
+}
+
+// The user may do everything. Limits of their key refuse what policies of a user would refuse, and
+// all changes of accounts besides.
+TEST_F(RoleMatrix, LimitsOfAKeyRefuseAsPoliciesDo) {
+  grant({kEverything});
+  size_t asked = 0;
+  for (const Row& row : rows()) {
+    if (!needs_a_policy(row)) continue;
+    for (const testing::Role& role : testing::refused_roles(row.needs)) {
+      if (role.statements.empty()) continue;  // a key without limits
+      limit_and_wait(role.statements);
+      expect_refused_everywhere(row, role.name);
+      ++asked;
+    }
+    limit_and_wait(allowing(row));
+    if (changes_accounts(row)) {
+      expect_refused_everywhere(row, "an account");
+    } else {
+      expect_let_in_everywhere(row, "allowed by the limits");
+    }
+  }
+  EXPECT_GT(asked, 3 * rows().size());
 }
 
 TEST_F(RoleMatrix, DeletedKeyIsRefused) {

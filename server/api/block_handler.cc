@@ -139,9 +139,9 @@ objects::UploadDigests write(const Context& context, const BlockGrant& grant,
 }
 
 http::Response put(const Context& context, http::Request& request, const BlockGrant& grant,
-                   const Repository& repository) {
+                   const auth::Principal& holder, const Repository& repository) {
   check_plain(request.headers);
-  const ActingUser user(grant.user, request.peer);
+  const ActingUser user(grant.user, request.peer, holder.limits);
   IncomingObject incoming = open_raw_upload(request, grant.bytes_max);
   PutBody body(std::move(incoming.body), std::string(request.headers.get("Content-MD5")));
   const objects::UploadDigests digests =
@@ -180,11 +180,11 @@ http::Response BlockHandler::answer(http::Request& request, RequestRecord& recor
     case Kind::kWrite:
       record.probe = &writes_;
       record.access.operation = "writeBlock";
-      return put(context_, request, grant, repository);
+      return put(context_, request, grant, holder, repository);
     case Kind::kWritePart:
       record.probe = &part_writes_;
       record.access.operation = "writePart";
-      return put(context_, request, grant, repository);
+      return put(context_, request, grant, holder, repository);
   }
   check_failed("BlockGrant::Kind", __FILE__, __LINE__);
 }

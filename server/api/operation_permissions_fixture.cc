@@ -61,6 +61,7 @@ const std::vector<Row>& rows() {
     {"createCredentials", "", "", {{"auth:CreateCredentials", "user/someone"}}},
     {"deleteCredentials", "", "", {{"auth:DeleteCredentials", "user/someone"}}},
     {"getCredentials", "", "", {{"auth:ReadCredentials", "user/someone"}}},
+    {"createLimitedKey", "", R"({"life_seconds":60})", {{"auth:CreateCredentials", "user/someone"}}},
     {"createInvitation", "", "", {{"auth:CreateCredentials", "user/someone"}}},
     {"listInvitations", "", "", {{"auth:ListCredentials", "user/someone"}}},
     {"withdrawInvitation", "", "", {{"auth:DeleteCredentials", "user/someone"}}},

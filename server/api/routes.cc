@@ -298,6 +298,7 @@ constexpr Route kRoutes[] = {
     {kGet, "/jobs", "listJobs", any_account(), list_jobs, takes(kAmount, kEveryone)},
     {kGet, "/operations/{operation}", "getOperation", any_account(), get_operation},
     {kDelete, "/operations/{operation}", "cancelOperation", any_account(), cancel_operation},
+    {kPost, TARN_USER "/keys", "createLimitedKey", needs(kCreateCredentials, on_user), json_handler<json::parse_key_limits, create_limited_key>, takes_json()},
     {kPost, TARN_USER "/invitations", "createInvitation", needs(kCreateCredentials, on_user), create_invitation},
     {kGet, TARN_USER "/invitations", "listInvitations", needs(kListCredentials, on_user), list_invitations, takes(kAmount)},
     {kDelete, TARN_USER "/invitations", "withdrawInvitation", needs(kDeleteCredentials, on_user), withdraw_invitation},

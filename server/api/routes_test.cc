@@ -27,6 +27,7 @@ const std::set<std::string_view> kOwn = {
     "checkoutPath",
     "compareCandidates",
     "createInvitation",
+    "createLimitedKey",
     "createPromotion",
     "deleteWebhook",
     "evaluateGatePolicy",

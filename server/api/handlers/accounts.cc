@@ -331,6 +331,13 @@ http::Response create_credentials(const Context& context, Call& call) {
                                            "user")));
 }
 
+http::Response create_limited_key(const Context& context, Call& call, auth::KeyLimits limits) {
+  return json_response(201, json::new_key_body(expect_found(
+                                context.directory.credentials.create(
+                                    call.path("userId"), context.engine.clock.now(), limits),
+                                "user")));
+}
+
 // Invitations, by which users make their own access keys.
 
 http::Response create_invitation(const Context& context, Call& call) {
@@ -428,6 +435,12 @@ http::Response check_permissions(const Context& context, Call& call, json::Permi
   std::vector<auth::Explanation> explanations;
   for (const json::PermissionCheck& check : given.checks) {
     explanations.push_back(permissions.explain(check.action, check.resource, call.request.peer));
+    // The policies allow it, and the key does not.
+    if (given.user == call.caller.user.name && !call.caller.limits.empty() &&
+        !call.caller.permissions->allows(check.action, check.resource, call.request.peer)) {
+      explanations.back().decision = auth::Permissions::Decision::kDenied;
+      explanations.back().policy.clear();
+    }
   }
   // Everybody may know what they may do; the policies of a user can be read with this permission.
   const bool names = call.caller.permissions->allows(auth::Action::kReadUser,

@@ -48,6 +48,7 @@ Reads<json::Login> login;
 Reads<json::CreateUser> create_user;
 Reads<json::CreateGroup> create_group;
 Reads<std::string> set_group_acl, accept_invitation;
+Reads<auth::KeyLimits> create_limited_key;
 Reads<auth::Policy> create_policy, update_policy;
 Reads<std::vector<std::map<std::string, std::string>>> create_external_principal;
 Reads<json::PermissionChecks> check_permissions;

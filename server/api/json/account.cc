@@ -215,13 +215,12 @@ auth::Policy parse_policy(const Value& body) {
   return out;
 }
 
-void write_policy(Writer& out, const auth::Policy& policy) {
-  out.begin_object();
-  out.number("creation_date", to_seconds(policy.created));
-  out.text("id", policy.name);
+namespace {
+
+void write_statements(Writer& out, const std::vector<auth::Statement>& statements) {
   out.key("statement");
   out.begin_array();
-  for (const auth::Statement& statement : policy.statements) {
+  for (const auth::Statement& statement : statements) {
     out.begin_object();
     out.key("action");
     out.begin_array();
@@ -248,6 +247,15 @@ void write_policy(Writer& out, const auth::Policy& policy) {
     out.end_object();
   }
   out.end_array();
+}
+
+}  // namespace
+
+void write_policy(Writer& out, const auth::Policy& policy) {
+  out.begin_object();
+  out.number("creation_date", to_seconds(policy.created));
+  out.text("id", policy.name);
+  write_statements(out, policy.statements);
   out.end_object();
 }
 
@@ -333,7 +341,27 @@ void write_key(Writer& out, const auth::KeyRow& key) {
   out.begin_object();
   out.text("access_key_id", key.id);
   out.number("creation_date", to_seconds(key.created));
+  if (key.expires) out.number("expires_at", to_seconds(*key.expires));
+  if (!key.limits.empty()) write_statements(out, key.limits);
   out.end_object();
+}
+
+auth::KeyLimits parse_key_limits(const Value& body) {
+  auth::KeyLimits out;
+  if (const auto life = body.find_number("life_seconds")) {
+    out.life =
+        std::chrono::seconds{life->integer(1, std::chrono::seconds(auth::kKeyLifeMax).count())};
+  }
+  if (const auto statements = body.find("statement")) {
+    for (const Value& statement : statements->items()) {
+      out.statements.push_back(parse_statement(statement));
+    }
+    if (out.statements.empty()) statements->fail("must not be empty");
+  }
+  if (!out.life && out.statements.empty()) {
+    throw_invalid("limits of a key: give life_seconds, statement or both");
+  }
+  return out;
 }
 
 std::string key_body(const auth::KeyRow& key) {
@@ -348,6 +376,7 @@ void write_new_key(Writer& out, const auth::NewKey& key) {
   out.text("access_key_id", key.id);
   out.number("creation_date", to_seconds(key.created));
   out.text("secret_access_key", key.secret);
+  if (key.expires) out.number("expires_at", to_seconds(*key.expires));
 }
 
 }  // namespace

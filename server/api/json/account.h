@@ -105,6 +105,8 @@ std::vector<std::map<std::string, std::string>> parse_principal_settings(const V
 void write_key(Writer& out, const auth::KeyRow& key);
 std::string key_body(const auth::KeyRow& key);
 /// The only response that contains the secret.
+/// {"life_seconds", "statement"}, one of which is there.
+auth::KeyLimits parse_key_limits(const Value& body);
 std::string new_key_body(const auth::NewKey& key);
 /// `url` is the link, which has the token.
 std::string invitation_body(const auth::Invitation& invitation, std::string_view url);

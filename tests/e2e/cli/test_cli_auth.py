@@ -192,3 +192,24 @@ def test_login_asks_a_person_and_hides_the_secret(tarn, tmp_path):
     os.close(controller)
     assert (child.returncode, keys[0].encode() in out) == (0, True)
     assert keys[1].encode() not in seen
+
+
+def test_a_key_with_limits_does_what_they_allow_until_its_end(cli, tarn, repo, one):
+    user, _ = one
+    cli.run("auth", "members", "add", "Developers", user)
+    limits = ("--for", "1h", "--can", f"fs:ReadObject@tarn://{repo.id}/main/data/*", "--can", f"fs:ReadBranch@tarn://{repo.id}")
+    made = cli.json("auth", "credentials", "create", user, *limits)
+    keys = {"TARN_ACCESS_KEY": made["access_key_id"], "TARN_SECRET_KEY": made["secret_access_key"]}
+    listed = {key["access_key_id"]: key for key in cli.json("auth", "credentials", "list", user)["items"]}[made["access_key_id"]]
+    assert listed["expires_at"] == made["expires_at"] and len(listed["statement"]) == 3
+    tarn.settle()
+    cli.run("fs", "cat", f"tarn://{repo.id}/main/data/a", status=4, **keys)
+    cli.run("fs", "cat", f"tarn://{repo.id}/main/other", status=3, **keys)
+    cli.run("branch", "create", "dev", status=3, **keys)
+    # A key without an end would outlive this one.
+    cli.run("auth", "credentials", "create", status=3, **keys)
+    cli.run("auth", "credentials", "create", "--send-once", status=3, **keys)
+    cli.run("auth", "credentials", "create", user, "--for", "0s", status=1)
+    cli.run("auth", "credentials", "create", user, "--can", "fs:ReadObject", status=2)
+    cli.run("auth", "credentials", "create", user, "--can", "fs:Nothing@*", status=1)
+    cli.run("auth", "credentials", "create", user, "--for", "1h", "--send-once", status=2)

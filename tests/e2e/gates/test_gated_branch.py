@@ -22,7 +22,7 @@ LEAVES = set(
     """
     setupCommPrefs setup login externalPrincipalLogin stsLogin createUser deleteUser createGroup deleteGroup createPolicy
     updatePolicy deletePolicy addGroupMembership deleteGroupMembership createCredentials deleteCredentials
-    createInvitation withdrawInvitation acceptInvitation
+    createInvitation createLimitedKey withdrawInvitation acceptInvitation
     attachPolicyToUser detachPolicyFromUser createUserExternalPrincipal deleteUserExternalPrincipal attachPolicyToGroup
     detachPolicyFromGroup setGroupACL postStatsEvents cancelOperation
     createRepository setRepositoryMetadata deleteRepositoryMetadata setGCRules deleteGCRules setBranchProtectionRules

@@ -10,6 +10,7 @@ import command
 import lakefs
 import lakefs_sdk
 import pytest
+import requests
 import servers
 from hook_receiver import AFTER_SECONDS, action
 from lakefs_sdk import models
@@ -149,6 +150,28 @@ def test_a_script_works_with_what_its_user_may(hooked, lake, tmp_path):
     assert [line.split("\t")[1] for line in output.splitlines()] == ["401", "401", "401", "401", "401"]
     with pytest.raises(lakefs.exceptions.NotFoundException):
         lake.tag("by-poor").get_commit()
+
+    # The administrator, with a key of which no more is allowed.
+    lake.tag("by-admin").delete()
+    key = requests.post(
+        f"{hooked.url}/api/v1/auth/users/admin/keys",
+        json={
+            "life_seconds": 600,
+            "statement": [
+                {"effect": "allow", "action": ["fs:CreateCommit", "fs:ReadRepository", "fs:ReadBranch"], "resource": resource}
+                for resource in (where, f"{where}/*")
+            ],
+        },
+        auth=(hooked.access_key, hooked.secret_key),
+        timeout=60,
+    ).json()
+    narrow = lakefs_sdk.ApiClient(
+        lakefs_sdk.Configuration(host=hooked.url + "/api/v1", username=key["access_key_id"], password=key["secret_access_key"])
+    )
+    lake.branch("main").object("data/c").upload(data=b"3")
+    lakefs_sdk.CommitsApi(narrow).commit(lake.id, "main", models.CommitCreation(message="by a key with limits"))
+    output = bytes(api.get_run_hook_output(lake.id, newest(hooked, lake).run_id, "0000_0000")).decode()
+    assert [line.split("\t")[1] for line in output.splitlines()] == ["401", "401", "401", "401", "401"]
 
 
 def test_a_script_cannot_hurt_the_server(hooked, lake):

@@ -31,14 +31,14 @@ class Makers : public ::testing::Test {
   std::vector<std::string> nameless(const Verb& verb, bool* changed) {
     Scenario s(engine_, RepositoryName("makers-" + std::to_string(++count_)));
     if (verb.set_up) {
-      const ActingUser user("mary");
+      const ActingUser user("mary", {}, {});
       verb.set_up(s, Role::kA);
     }
     s.begin();
     std::map<std::string, std::optional<Commit>> before;
     for (const char* branch : kBranches) before[branch] = head(s, branch);
     try {
-      const ActingUser user("mallory");
+      const ActingUser user("mallory", {}, {});
       verb.act(s, engine_, Role::kA);
       if (verb.settle) verb.settle(s, engine_);
     } catch (const Error&) {
@@ -48,7 +48,7 @@ class Makers : public ::testing::Test {
     for (const char* branch : kBranches) {
       if (!head(s, branch) || !before[branch]) continue;
       try {
-        const ActingUser user("carol");
+        const ActingUser user("carol", {}, {});
         engine_.commit(s.repo, branch, "work of another");
       } catch (const Error&) {
         // Nothing is staged, or the branch is protected.

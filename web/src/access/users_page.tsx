@@ -270,6 +270,12 @@ function Keys({ user }: { user: string }) {
                 <li key={key.access_key_id}>
                   <code style={{ minWidth: 0, overflowWrap: 'anywhere' }}>{key.access_key_id}</code>
                   <Time at={key.creation_date} />
+                  {key.expires_at !== undefined && (
+                    <span className="muted">
+                      ends <Time at={key.expires_at} />
+                    </span>
+                  )}
+                  {key.statement && <Badge kind="neutral">with limits</Badge>}
                   <IconButton
                     icon="trash"
                     label={`Delete key ${key.access_key_id}`}
