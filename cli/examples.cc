@@ -110,6 +110,7 @@ constexpr std::pair<std::string_view, std::string_view> kExamples[] = {
     {"exp log",
      "tarn exp log --ref tarn://lake/$COMMIT --measured artifacts/=out/ --metric accuracy=0.94"},
     {"exp ls", "tarn exp ls tarn://lake"},
+    {"exp label", "tarn exp label tarn://lake/$RUN --name 'larger batches' --tag baseline"},
     {"exp metrics", "tarn exp metrics tarn://lake/exp-1"},
     {"exp files", "tarn exp files tarn://lake --set 'metrics/*.json'"},
     {"exp compare", "tarn exp compare 'tarn://lake/exp-*' --metrics accuracy:max"},

@@ -1,4 +1,4 @@
-// tarn exp log | ls | metrics | files
+// tarn exp log | ls | label | metrics | files
 
 #include <algorithm>
 #include <iostream>
@@ -35,6 +35,9 @@ struct Log {
   std::string git_sha;
   std::string ci_url;
   std::string user;
+  std::string name;
+  std::string notes;
+  std::vector<std::string> tags;
   std::string key;
 
   void declare(Command& command) {
@@ -54,6 +57,9 @@ struct Log {
         .option("--git-sha", git_sha, "the commit of the source code")
         .option("--ci-url", ci_url, "URL of the CI job")
         .option("--user", user, "the user who started it")
+        .option("--name", name, "the name of the run in lists")
+        .option("--notes", notes, "notes about the run")
+        .option("--tag", tags, "a tag of the run; may be repeated")
         .option("--idempotency-key", key,
                 "a retry with the same key returns the same run; for example the id of the CI job");
   }
@@ -87,6 +93,9 @@ void log_experiment(Session& session, const Log& options) {
   if (!options.measured.empty()) {
     body["objects"] = expected_objects(session, "--measured", options.measured);
   }
+  if (!options.name.empty()) body["name"] = options.name;
+  if (!options.notes.empty()) body["notes"] = options.notes;
+  if (!options.tags.empty()) body["tags"] = options.tags;
   if (!options.key.empty()) body["idempotency_key"] = options.key;
   const Answer answer = session.client.ask(post_request(
       api_path({"repositories", uri.repository, "experiments", options.experiment, "runs"}), body));
@@ -100,6 +109,52 @@ void log_experiment(Session& session, const Log& options) {
   session.out.object("Run", std::move(run), lines);
 }
 
+std::string tags_of(const Json& run) {
+  std::string out;
+  for (const Json& tag : run["tags"]) {
+    out += str_cat(out.empty() ? "" : ", ", tag.get<std::string>());
+  }
+  return out;
+}
+
+struct Label {
+  std::string run;
+  std::string name;
+  std::string notes;
+  std::vector<std::string> tags;
+  std::vector<std::string> untagged;
+
+  void declare(Command& command) {
+    command.argument("RUN", run, "tarn://repository/RUN, or the id of a run in --repo")
+        .option("--name", name, "the new name")
+        .option("--notes", notes, "the new notes")
+        .option("--tag", tags, "a tag to add; may be repeated")
+        .option("--untag", untagged, "a tag to remove; may be repeated");
+  }
+};
+
+void label(Session& session, const Label& options) {
+  if (options.name.empty() && options.notes.empty() && options.tags.empty() &&
+      options.untagged.empty()) {
+    throw usage_error("labelling a run: give --name, --notes, --tag or --untag");
+  }
+  const Uri uri = session.ref(options.run);
+  const std::string path = api_path({"repositories", uri.repository, "runs", uri.ref});
+  Json body = Json::object();
+  if (!options.name.empty()) body["name"] = options.name;
+  if (!options.notes.empty()) body["notes"] = options.notes;
+  if (!options.tags.empty() || !options.untagged.empty()) {
+    auto tags = session.client.call({.path = path})["tags"].get<std::set<std::string>>();
+    for (const std::string& tag : options.untagged) tags.erase(tag);
+    tags.insert(options.tags.begin(), options.tags.end());
+    body["tags"] = tags;
+  }
+  Json run = session.client.call(with_body({.method = Method::kPatch, .path = path}, body));
+  const std::vector<std::pair<std::string, std::string>> lines = {
+      {"run", run.value("id", "")}, {"name", run.value("name", "")}, {"tags", tags_of(run)}};
+  session.out.object("Run", std::move(run), lines);
+}
+
 struct ListExperiments {
   std::string repository;
   std::string experiment;
@@ -107,6 +162,8 @@ struct ListExperiments {
   std::vector<std::string> where;
   std::string sort;
   std::string git_sha;
+  std::string name;
+  std::vector<std::string> tags;
   std::string metrics;
   std::string params = "changed";
   int64_t amount = kRunsShown;
@@ -121,6 +178,8 @@ struct ListExperiments {
                 "all must hold")
         .option("--sort", sort, "a metric or \"created\"; begin with - for descending order")
         .option("--git-sha", git_sha, "only runs of this commit of the source code")
+        .option("--name", name, "only runs whose name has this part, in any case of letters")
+        .option("--tag", tags, "only runs with this tag; may be repeated, all must be there")
         .option("--metrics", metrics, "columns: metric names separated by commas; default all")
         .option("--params", params, "parameter columns: changed (default), all or none")
         .option("-n,--amount", amount, "maximum number of results");
@@ -142,6 +201,8 @@ Request runs_request(const Uri& uri, const ListExperiments& options) {
   add("experiment", options.experiment);
   add("branch", options.branch);
   add("git_sha", options.git_sha);
+  add("name", options.name);
+  for (const std::string& tag : options.tags) add("tag", tag);
   add("order", order_of(options.sort));
   for (const std::string& condition : options.where) add("where", condition);
   return request;
@@ -265,7 +326,7 @@ void list_experiments(Session& session, const ListExperiments& options) {
     need_experiment(session, uri, options.experiment);
   const std::vector<std::string> metrics = metric_columns(runs, options);
   const std::vector<std::string> params = param_columns(runs, options.params);
-  Cells columns{"run", "experiment", "branch", "commit", "created"};
+  Cells columns{"run", "name", "experiment", "branch", "commit", "created", "tags"};
   columns.insert(columns.end(), metrics.begin(), metrics.end());
   columns.insert(columns.end(), params.begin(), params.end());
   ListWriter rows = session.out.list("RunList", columns);
@@ -276,8 +337,13 @@ void list_experiments(Session& session, const ListExperiments& options) {
         values[metric_name(metric)] = number_text(metric["value"]);
       }
     }
-    Cells cells{run.value("id", ""), run.value("experiment", ""), run.value("branch", ""),
-                short_id(session.out, run.value("commit_id", "")), run.value("creation_date", "")};
+    Cells cells{run.value("id", ""),
+                run.value("name", ""),
+                run.value("experiment", ""),
+                run.value("branch", ""),
+                short_id(session.out, run.value("commit_id", "")),
+                run.value("creation_date", ""),
+                tags_of(run)};
     for (const std::string& name : metrics) cells.push_back(values[name]);
     for (const std::string& name : params) cells.push_back(param_of(run, name));
     rows.add(run, cells);
@@ -345,6 +411,7 @@ void add_exp_commands(CommandTree& tree) {
   tree.group("exp", "Experiments: runs and metrics");
   tree.add<Log>("exp log", "Record a run: what was measured of a commit", log_experiment);
   tree.add<ListExperiments>("exp ls", "List runs, newest first", list_experiments);
+  tree.add<Label>("exp label", "Change the name, notes and tags of a run", label);
   tree.add<Metrics>("exp metrics", "Show the metrics of a commit from runs, metadata and files",
                     metrics);
   tree.add<Files>("exp files", "Show or set which files hold metrics", files);

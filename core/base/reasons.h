@@ -171,6 +171,7 @@ constexpr std::string_view kNoCandidates = "no_candidates";
 constexpr std::string_view kNoWinner = "no_winner";
 constexpr std::string_view kNotAuthor = "not_author";
 constexpr std::string_view kNotPromoted = "not_promoted";
+constexpr std::string_view kNotRunOwner = "not_run_owner";
 constexpr std::string_view kNotWhatWasMeasured = "not_what_was_measured";
 constexpr std::string_view kObjectMissing = "object_missing";
 constexpr std::string_view kPathsRefused = "paths_refused";

@@ -31,6 +31,12 @@ void check_name(std::string_view field, std::string_view name, size_t bytes_max)
   check_text(str_cat(field, ": name \"", name.substr(0, bytes_max), "\""), name, bytes_max);
 }
 
+/// Text that lists show on one line.
+void check_line(std::string_view field, std::string_view text, size_t bytes_max) {
+  check_text(field, text, bytes_max);
+  if (has_control(text)) throw_invalid(str_cat(field, ": must not have control characters"));
+}
+
 void check_count(std::string_view field, size_t count, size_t most) {
   if (count > most) throw_invalid(str_cat(field, ": may be at most ", most));
 }
@@ -55,6 +61,16 @@ std::string parse_experiment_name(std::string_view text) {
                           " letters, digits, '.', '_' or '-'"));
   }
   return std::string(text);
+}
+
+void check_run_labels(const RunLabels& labels) {
+  check_line("name", labels.name, kRunNameBytesMax);
+  check_text("notes", labels.notes, kRunNotesBytesMax);
+  check_count("tags", labels.tags.size(), kRunTagsMax);
+  for (const std::string& tag : labels.tags) {
+    if (tag.empty()) throw_invalid("tags: a tag must not be empty");
+    check_line("tags", tag, kRunTagBytesMax);
+  }
 }
 
 void check_run(const Run& run) {
@@ -83,6 +99,7 @@ void check_run(const Run& run) {
   check_text("source.git_sha", run.source.git_sha, kRunSourceBytesMax);
   check_text("source.ci_url", run.source.ci_url, kRunSourceBytesMax);
   check_text("source.user", run.source.user, kRunSourceBytesMax);
+  check_run_labels(run.labels);
 }
 
 }  // namespace tarn

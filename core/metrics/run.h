@@ -2,6 +2,7 @@
 #pragma once
 
 #include <map>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -20,6 +21,10 @@ constexpr size_t kParamNameBytesMax = 255;
 constexpr size_t kParamValueBytesMax = 8 * 1024;
 constexpr size_t kRunSourceBytesMax = 2 * 1024;  ///< of each member of RunSource
 constexpr size_t kIdempotencyKeyBytesMax = 255;
+constexpr size_t kRunNameBytesMax = 255;
+constexpr size_t kRunNotesBytesMax = 16 * 1024;
+constexpr size_t kRunTagsMax = 50;
+constexpr size_t kRunTagBytesMax = 128;
 
 /// The origin of a run as its recorder gives it; each may be "".
 struct RunSource {
@@ -34,6 +39,13 @@ struct RunMetric {
   std::string split{};  ///< "" = none
 };
 
+/// Labels of a run, for people. They may change after it has ended, and decide nothing.
+struct RunLabels {
+  std::string name{};   ///< on one line; "" = none
+  std::string notes{};  ///< "" = none
+  std::set<std::string> tags{};
+};
+
 struct Run {
   std::string id;  ///< of later ones smaller in byte order
   std::string experiment;
@@ -45,6 +57,7 @@ struct Run {
   /// Objects that were measured, compared with the commit: raw SHA-256 by path. Empty in lists.
   std::map<std::string, std::string> objects{};
   RunSource source;
+  RunLabels labels{};
   std::string owner;  ///< name of the user who recorded it
   Instant created{};
 };
@@ -70,7 +83,9 @@ std::string parse_run_id(std::string_view text);
 /// 1..128 of letters, digits, '.', '_' and '-'. Throws invalid_argument.
 std::string parse_experiment_name(std::string_view text);
 
-/// Throws invalid_argument naming the member: limits, names, globs, pairs given twice.
+/// Throws invalid_argument naming the member: limits, control characters in names and tags.
+void check_run_labels(const RunLabels& labels);
+/// Throws invalid_argument naming the member: limits, names, globs, pairs given twice, labels.
 void check_run(const Run& run);
 
 }  // namespace tarn

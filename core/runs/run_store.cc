@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 
 #include "core/base/encoding.h"
 #include "core/base/error.h"
@@ -17,10 +18,14 @@ namespace {
 
 constexpr int16_t kApiOrigin = static_cast<int16_t>(MetricOrigin::kApi);
 
+#define TARN_RUN_COLUMNS                                                           \
+  "SELECT r.run_id, r.experiment, r.commit_id, r.branch, r.artifacts, r.git_sha, " \
+  "  r.ci_url, r.source_user, r.owner, r.created_ms, r.name, r.notes, r.tags"
+
 constexpr db::Query kInsert{"runs_insert_row", R"sql(
   INSERT INTO runs (repo_id, run_id, experiment, commit_id, branch, artifacts, git_sha, ci_url, source_user, owner,
-    created_ms, idempotency_key, request_hash, objects, owner_id)
-  VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14,
+    created_ms, idempotency_key, request_hash, objects, name, notes, tags, owner_id)
+  VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17,
     coalesce((SELECT user_id FROM users WHERE name = $10), 0))
   ON CONFLICT (repo_id, experiment, owner, owner_id, idempotency_key) WHERE idempotency_key IS NOT NULL DO NOTHING)sql"};
 
@@ -39,27 +44,27 @@ constexpr db::Query kInsertParams{"runs_insert_params", R"sql(
   FROM unnest($6::text[], $7::text[], $8::text[]) AS u(n, v, d))sql"};
 
 constexpr db::Query kSelect{"runs_select_by_id", R"sql(
-  SELECT r.run_id, r.experiment, r.commit_id, r.branch, r.artifacts, r.git_sha, r.ci_url, r.source_user, r.owner,
-    r.created_ms
+)sql" TARN_RUN_COLUMNS R"sql(
   FROM runs r WHERE r.repo_id = $1 AND r.run_id = $2)sql"};
 
 constexpr db::Query kSelectObjects{"runs_select_objects",
                                    "SELECT objects FROM runs WHERE repo_id = $1 AND run_id = $2"};
 
 constexpr db::Query kSelectNamed{"runs_select_named", R"sql(
-  SELECT r.run_id, r.experiment, r.commit_id, r.branch, r.artifacts, r.git_sha, r.ci_url, r.source_user, r.owner,
-    r.created_ms
+)sql" TARN_RUN_COLUMNS R"sql(
   FROM runs r JOIN unnest($2::text[]) WITH ORDINALITY AS u(id, position) ON u.id = r.run_id
   WHERE r.repo_id = $1 ORDER BY u.position)sql"};
 
 // The runs r with $1 repository, $2 experiment, $3 branches, $4 git sha, $5..$7 conditions on
-// metrics, $8..$11 on parameters. $14 is the hash of the rules under which the metadata and files
-// of a run's commit must have been read. A condition is on the run's own value, else on that of
-// the commit, in the order of sort_metrics. The index metrics_of_runs has all that is read of a
-// run's own metrics, so the commit, which the run implies, is not named.
+// metrics, $8..$11 on parameters, $15 a part of the name, $16 tags. $14 is the hash of the rules
+// under which the metadata and files of a run's commit must have been read. A condition is on the
+// run's own value, else on that of the commit, in the order of sort_metrics. The index
+// metrics_of_runs has all that is read of a run's own metrics, so the commit, which the run
+// implies, is not named.
 #define TARN_RUN_FILTER                                                                            \
   "r.repo_id = $1 AND ($2 = '' OR r.experiment = $2) "                                             \
   "AND ($3::text[] IS NULL OR r.branch = ANY ($3)) AND ($4 = '' OR r.git_sha = $4) "               \
+  "AND ($15 = '' OR strpos(lower(r.name), lower($15)) > 0) AND r.tags @> $16::text[] "             \
   "AND NOT EXISTS (SELECT 1 "                                                                      \
   "  FROM unnest($5::text[], $6::text[], $7::text[]) AS c(name, op, number) "                      \
   "  WHERE NOT COALESCE("                                                                          \
@@ -92,24 +97,22 @@ constexpr db::Query kSelectNamed{"runs_select_named", R"sql(
   "     ORDER BY m.origin, m.measured_ms DESC, m.source LIMIT 1), false)) "
 
 constexpr db::Query kSelectNewest{"runs_select_newest", R"sql(
-  SELECT r.run_id, r.experiment, r.commit_id, r.branch, r.artifacts, r.git_sha, r.ci_url, r.source_user, r.owner,
-    r.created_ms
+)sql" TARN_RUN_COLUMNS R"sql(
   FROM runs r WHERE )sql" TARN_RUN_FILTER R"sql(
   AND r.run_id > $12 ORDER BY r.run_id LIMIT $13)sql"};
 
 constexpr db::Query kSelectOldest{"runs_select_oldest", R"sql(
-  SELECT r.run_id, r.experiment, r.commit_id, r.branch, r.artifacts, r.git_sha, r.ci_url, r.source_user, r.owner,
-    r.created_ms
+)sql" TARN_RUN_COLUMNS R"sql(
   FROM runs r WHERE )sql" TARN_RUN_FILTER R"sql(
   AND ($12 = '' OR r.run_id < $12) ORDER BY r.run_id DESC LIMIT $13)sql"};
 
-// The value by which runs are ordered, the best one lowest: $15 is the metric, $16 its sign.
+// The value by which runs are ordered, the best one lowest: $17 is the metric, $18 its sign.
 #define TARN_RUN_KEY                                                                            \
-  "$16::int * NULLIF(COALESCE("                                                                 \
+  "$18::int * NULLIF(COALESCE("                                                                 \
   "  (SELECT m.value FROM metrics m WHERE m.repo_id = r.repo_id AND m.source = r.run_id "       \
-  "     AND m.name = $15 AND m.split = '' AND m.origin = 0), "                                  \
+  "     AND m.name = $17 AND m.split = '' AND m.origin = 0), "                                  \
   "  (SELECT m.value FROM metrics m WHERE m.repo_id = r.repo_id AND m.commit_id = r.commit_id " \
-  "     AND m.name = $15 AND m.split = '' AND m.origin IN (1, 2) AND EXISTS ("                  \
+  "     AND m.name = $17 AND m.split = '' AND m.origin IN (1, 2) AND EXISTS ("                  \
   "       SELECT 1 FROM extractions e WHERE e.repo_id = r.repo_id "                             \
   "         AND e.commit_id = r.commit_id AND e.state = 'done' AND e.rules_hash = $14) "        \
   "   ORDER BY m.origin, m.measured_ms DESC, m.source LIMIT 1)), 'NaN')"
@@ -128,8 +131,7 @@ constexpr db::Query kSelectByMetric{"runs_select_by_metric", R"sql(
       SELECT CASE WHEN l.key IS NULL THEN k.key IS NULL AND k.id > $12
                   ELSE k.key IS NULL OR (k.key, k.id) > (l.key, $12) END FROM last l)
     ORDER BY k.key NULLS LAST, k.id LIMIT $13)
-  SELECT r.run_id, r.experiment, r.commit_id, r.branch, r.artifacts, r.git_sha, r.ci_url, r.source_user, r.owner,
-    r.created_ms
+)sql" TARN_RUN_COLUMNS R"sql(
   FROM chosen c JOIN runs r ON r.repo_id = $1 AND r.run_id = c.id
   ORDER BY c.key NULLS LAST, c.id)sql"};
 
@@ -204,8 +206,22 @@ constexpr db::Query kSelectParams{"runs_select_params", R"sql(
   FROM unnest($2::text[]) AS u(id) JOIN params m ON m.repo_id = $1 AND m.origin = 0 AND m.source = u.id
     AND ($3::text[] IS NULL OR m.name = ANY ($3)))sql"};
 
-constexpr db::Query kCharge{"runs_charge_metadata",
-                            "SELECT charge_metadata($1, $2, run_metadata_bytes($1, $3), false)"};
+constexpr db::Query kCharge{
+    "runs_charge_metadata",
+    "SELECT charge_metadata($1, $2, run_metadata_bytes($1, $3) - $4, false)"};
+
+constexpr db::Query kSelectOwned{"runs_select_owned", R"sql(
+  SELECT owner = $3 AND owner_id = coalesce((SELECT user_id FROM users WHERE name = $3), 0) FROM runs
+  WHERE repo_id = $1 AND run_id = $2)sql"};
+
+// Locks the row, so that two changes of one run count their bytes one after the other.
+constexpr db::Query kSelectBytes{"runs_select_bytes", R"sql(
+  SELECT run_metadata_bytes($1, $2) FROM (
+    SELECT 1 FROM runs WHERE repo_id = $1 AND run_id = $2 FOR UPDATE) AS locked)sql"};
+
+constexpr db::Query kUpdateLabels{"runs_update_labels", R"sql(
+  UPDATE runs SET name = coalesce($3, name), notes = coalesce($4, notes), tags = coalesce($5, tags)
+  WHERE repo_id = $1 AND run_id = $2 RETURNING owner)sql"};
 
 Run run_from(const db::Rows& rows, size_t row) {
   struct Column {
@@ -219,7 +235,10 @@ Run run_from(const db::Rows& rows, size_t row) {
       kCiUrl,
       kSourceUser,
       kOwner,
-      kCreatedMs
+      kCreatedMs,
+      kName,
+      kNotes,
+      kTags
     };
   };
   Run run;
@@ -233,6 +252,10 @@ Run run_from(const db::Rows& rows, size_t row) {
   run.source.user = rows.text(row, Column::kSourceUser);
   run.owner = rows.text(row, Column::kOwner);
   run.created = from_millis(rows.integer(row, Column::kCreatedMs));
+  run.labels.name = rows.text(row, Column::kName);
+  run.labels.notes = rows.text(row, Column::kNotes);
+  const auto tags = rows.strings(row, Column::kTags);
+  run.labels.tags.insert(tags.begin(), tags.end());
   return run;
 }
 
@@ -253,6 +276,10 @@ std::map<std::string, std::string> objects_of(const std::vector<std::string>& li
     out.emplace(line.substr(kSha256HexBytes), *digest);
   }
   return out;
+}
+
+std::vector<std::string> texts_of(const std::set<std::string>& texts) {
+  return {texts.begin(), texts.end()};
 }
 
 std::string number_text(std::string_view text) {
@@ -322,7 +349,8 @@ RunStore::Creation RunStore::create(RepositoryId repository, const Run& run,
             .run(kInsert, {repo, run.id, run.experiment, db::Bytes{view_of(run.commit)}, run.branch,
                            run.artifacts, run.source.git_sha, run.source.ci_url, run.source.user,
                            run.owner, to_millis(run.created), request.key, db::Bytes{request.hash},
-                           lines_of(run.objects)})
+                           lines_of(run.objects), run.labels.name, run.labels.notes,
+                           texts_of(run.labels.tags)})
             .affected() == 1;
     if (!made) {
       const db::Rows known =
@@ -333,7 +361,7 @@ RunStore::Creation RunStore::create(RepositoryId repository, const Run& run,
     }
     if (!run.metrics.empty()) insert_metrics(connection, repo, run);
     if (!run.params.empty()) insert_params(connection, repo, run);
-    connection.run(kCharge, {repo, run.owner, run.id});
+    connection.run(kCharge, {repo, run.owner, run.id, int64_t{0}});
     return {Outcome::kMade, run.id};
   });
 }
@@ -375,15 +403,16 @@ Page<Run> RunStore::list(RepositoryId repository, const RunFilter& filter, const
       return pool_.run(order.descending ? kSelectNewest : kSelectOldest,
                        {repo, filter.experiment, filter.branches, filter.git_sha, metric_names,
                         metric_ops, metric_numbers, param_names, param_ops, param_values,
-                        param_numbers, after, rows_max, rules},
+                        param_numbers, after, rows_max, rules, filter.name, texts_of(filter.tags)},
                        db::Pool::Retry::kRead);
     }
     const int32_t sign = order.descending ? -1 : 1;
-    return pool_.run(kSelectByMetric,
-                     {repo, filter.experiment, filter.branches, filter.git_sha, metric_names,
-                      metric_ops, metric_numbers, param_names, param_ops, param_values,
-                      param_numbers, after, rows_max, rules, order.metric, sign},
-                     db::Pool::Retry::kRead);
+    return pool_.run(
+        kSelectByMetric,
+        {repo, filter.experiment, filter.branches, filter.git_sha, metric_names, metric_ops,
+         metric_numbers, param_names, param_ops, param_values, param_numbers, after, rows_max,
+         rules, filter.name, texts_of(filter.tags), order.metric, sign},
+        db::Pool::Retry::kRead);
   };
   Page<Run> page = page_of<Run>(run(), limit, run_from, &Run::id);
   // A run may have thousands of values, so few are read before it is known how large they are.
@@ -402,6 +431,28 @@ Page<Run> RunStore::list(RepositoryId repository, const RunFilter& filter, const
         1, (kPageBytesMax - std::min(bytes, kPageBytesMax)) * done / std::max<size_t>(bytes, 1));
   }
   return page;
+}
+
+std::optional<bool> RunStore::owned(RepositoryId repository, std::string_view id,
+                                    std::string_view user) {
+  const db::Rows rows =
+      pool_.run(kSelectOwned, {static_cast<int32_t>(repository), id, user}, db::Pool::Retry::kRead);
+  if (rows.empty()) return std::nullopt;
+  return rows.boolean(0, 0);
+}
+
+bool RunStore::relabel(RepositoryId repository, std::string_view id,
+                       const RunLabelsChange& change) {
+  const int32_t repo = static_cast<int32_t>(repository);
+  return pool_.transaction([&](db::Connection& connection) {
+    const db::Rows before = connection.run(kSelectBytes, {repo, id});
+    if (before.empty()) return false;
+    const db::Rows changed = connection.run(
+        kUpdateLabels, {repo, id, change.name, change.notes,
+                        change.tags ? std::optional(texts_of(*change.tags)) : std::nullopt});
+    connection.run(kCharge, {repo, changed.text(0, 0), id, before.integer(0, 0)});
+    return true;
+  });
 }
 
 std::vector<Run> RunStore::find_all(RepositoryId repository, const std::vector<std::string>& ids,

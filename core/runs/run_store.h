@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <string_view>
@@ -21,6 +22,8 @@ struct RunFilter {
   std::string experiment{};
   std::optional<std::vector<std::string>> branches{};  ///< one of these
   std::string git_sha{};
+  std::string name{};                 ///< a part of the name; the case of letters does not matter
+  std::set<std::string> tags{};       ///< all of these
   std::vector<RunCondition> where{};  ///< all must hold
 };
 
@@ -30,7 +33,14 @@ struct RunRequestKey {
   std::string hash;  ///< of the request
 };
 
-/// Runs are only ever added. Safe from any thread.
+/// The labels to replace; absent ones stay.
+struct RunLabelsChange {
+  std::optional<std::string> name{};
+  std::optional<std::string> notes{};
+  std::optional<std::set<std::string>> tags{};
+};
+
+/// Runs are only ever added; their labels change. Safe from any thread.
 class RunStore {
  public:
   explicit RunStore(db::Pool& pool) : pool_(pool) {}
@@ -45,6 +55,11 @@ class RunStore {
     std::string id;  ///< of the run that is there now
   };
   Creation create(RepositoryId repository, const Run& run, const RunRequestKey& request);
+
+  /// Returns whether the user made the run; nullopt: it is not there.
+  std::optional<bool> owned(RepositoryId repository, std::string_view id, std::string_view user);
+  /// Returns whether the run is there. Throws: precondition_failed (quota).
+  bool relabel(RepositoryId repository, std::string_view id, const RunLabelsChange& change);
 
   /// Has the objects that were measured too, which lists leave out.
   std::optional<Run> find(RepositoryId repository, std::string_view id);

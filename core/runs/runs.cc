@@ -19,7 +19,6 @@
 #include "core/meta/commits.h"
 #include "core/runs/extraction.h"
 #include "core/runs/extraction_store.h"
-#include "core/runs/run_store.h"
 
 namespace tarn::runs {
 namespace {
@@ -44,6 +43,10 @@ std::string hash_of(const RunRecording& recording, const Run& run) {
   put_bytes(text, run.source.git_sha);
   put_bytes(text, run.source.ci_url);
   put_bytes(text, run.source.user);
+  put_bytes(text, run.labels.name);
+  put_bytes(text, run.labels.notes);
+  put_varint(text, run.labels.tags.size());
+  for (const std::string& tag : run.labels.tags) put_bytes(text, tag);
   put_varint(text, run.objects.size());
   for (const auto& [path, digest] : run.objects) {
     put_bytes(text, path);
@@ -94,6 +97,17 @@ std::string branch_of(branch::Engine& engine, RunStore& runs, RepositoryId repos
   return name.str();
 }
 
+/// Whether the user may record runs of every branch, so of the commits of others.
+bool may_record_all(branch::Engine& engine, const Repository& repository, const std::string& user,
+                    const std::string& address) {
+  return engine.rights({.right = branch::Right::kCreateRun,
+                        .user = user,
+                        .address = address,
+                        .limits = ActingUser::limits(),
+                        .repository = repository.name,
+                        .all_branches = true});
+}
+
 /// Measuring another user's commit decides whether it wins, so it needs permission. Permission on
 /// one branch is not enough: anybody can create a branch at another user's commit.
 void check_reporter(branch::Engine& engine, const Repository& repository, const CommitId& commit,
@@ -101,14 +115,7 @@ void check_reporter(branch::Engine& engine, const Repository& repository, const 
   const auto makers = engine.commits.makers(repository.id, {&commit, 1});
   const auto maker = makers.find(commit);
   if (!engine.rights || (maker != makers.end() && maker->second.user == recording.owner)) return;
-  if (engine.rights({.right = branch::Right::kCreateRun,
-                     .user = recording.owner,
-                     .address = recording.address,
-                     .limits = ActingUser::limits(),
-                     .repository = repository.name,
-                     .all_branches = true})) {
-    return;
-  }
+  if (may_record_all(engine, repository, recording.owner, recording.address)) return;
   throw Error(ErrorCode::kPermissionDenied, reason::kNotAuthor,
               str_cat("run of commit ", to_text(commit), ": ",
                       maker == makers.end() || maker->second.user.empty() ? "it is not known who"
@@ -169,6 +176,7 @@ RecordedRun record_run(branch::Engine& engine, const Repository& repository,
           .artifacts = recording.artifacts,
           .objects = recording.objects,
           .source = recording.source,
+          .labels = recording.labels,
           .owner = recording.owner,
           .created = now};
   std::sort(run.metrics.begin(), run.metrics.end(), [](const RunMetric& a, const RunMetric& b) {
@@ -201,6 +209,27 @@ RecordedRun record_run(branch::Engine& engine, const Repository& repository,
                       " of another request has it, take another key"));
 }
 
+Run relabel_run(branch::Engine& engine, const Repository& repository, std::string_view id,
+                const RunRelabelling& relabelling) {
+  const RunLabelsChange& change = relabelling.change;
+  check_run_labels({.name = change.name.value_or(""),
+                    .notes = change.notes.value_or(""),
+                    .tags = change.tags.value_or(std::set<std::string>())});
+  branch::check_writable(engine, repository, /*force=*/false);
+  RunStore runs(engine.pool);
+  const auto owned = runs.owned(repository.id, id, relabelling.user);
+  if (owned && !*owned && engine.rights &&
+      !may_record_all(engine, repository, relabelling.user, relabelling.address)) {
+    throw Error(ErrorCode::kPermissionDenied, reason::kNotRunOwner,
+                str_cat("run ", id,
+                        ": another user recorded it; to change its labels, a user "
+                        "needs the permission fs:CreateRun on arn:lakefs:fs:::repository/",
+                        repository.name.str(), "/branch/*"));
+  }
+  runs.relabel(repository.id, id, change);
+  return find_run(engine, repository.id, id);
+}
+
 Run get_run(branch::Engine& engine, const Repository& repository, std::string_view id) {
   return find_run(engine, repository.id, id);
 }
@@ -213,6 +242,8 @@ RunList list_runs(branch::Engine& engine, const Repository& repository, const Ru
   RunFilter filter{.experiment = query.experiment,
                    .branches = std::nullopt,
                    .git_sha = query.git_sha,
+                   .name = query.name,
+                   .tags = query.tags,
                    .where = query.where};
   if (!query.branch.empty())
     filter.branches = matching_branches(engine, repository.id, query.branch);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -13,6 +14,7 @@
 #include "core/model/page.h"
 #include "core/model/repository.h"
 #include "core/runs/extraction_store.h"
+#include "core/runs/run_store.h"
 
 namespace tarn::runs {
 
@@ -34,6 +36,7 @@ struct RunRecording {
   std::vector<std::string> artifacts{};
   branch::ExpectedObjects objects{};  ///< at most kRunObjectsMax
   RunSource source{};
+  RunLabels labels{};
   std::string owner;
   std::string address{};                         ///< IP that the request came from; "" = unknown
   std::optional<std::string> idempotency_key{};  ///< of this owner and experiment
@@ -42,14 +45,25 @@ struct RecordedRun {
   Run run;
   bool made = true;  ///< else the same request under the same key had made it before
 };
-/// Runs are never changed or deleted. Throws: invalid_argument (as check_run, the experiment's
-/// name, the key, a branch that lacks the commit),
-/// not_found (repository, commit), permission_denied (read-only repository; reason "not_author":
-/// who has not made the commit needs fs:CreateRun on every branch), conflict (reason
-/// "idempotency_key_reused": the key has a run of another request; as check_objects: the commit has
-/// other objects than were measured).
+/// Runs are never deleted, and only their labels change. Throws: invalid_argument (as check_run,
+/// the experiment's name, the key, a branch that lacks the commit), not_found (repository, commit),
+/// permission_denied (read-only repository; reason "not_author": who has not made the commit needs
+/// fs:CreateRun on every branch), conflict (reason "idempotency_key_reused": the key has a run of
+/// another request; as check_objects: the commit has other objects than were measured).
 RecordedRun record_run(branch::Engine& engine, const Repository& repository,
                        const RunRecording& recording);
+
+struct RunRelabelling {
+  RunLabelsChange change;
+  std::string user;
+  std::string address{};  ///< as in RunRecording
+};
+/// Changes name, notes and tags of a run, of which no gate knows. Throws: invalid_argument (as
+/// check_run_labels), not_found (repository; reason "run_not_found"), permission_denied (read-only
+/// repository; reason "not_run_owner": who did not record the run needs fs:CreateRun on every
+/// branch).
+Run relabel_run(branch::Engine& engine, const Repository& repository, std::string_view id,
+                const RunRelabelling& relabelling);
 
 /// Throws: not_found (repository; reason "run_not_found").
 Run get_run(branch::Engine& engine, const Repository& repository, std::string_view id);
@@ -58,6 +72,8 @@ struct RunQuery {
   std::string experiment{};  ///< "" = any
   std::string branch{};      ///< a glob; "" = any
   std::string git_sha{};     ///< "" = any
+  std::string name{};        ///< as in RunFilter
+  std::set<std::string> tags{};
   std::vector<RunCondition> where{};
   RunOrder order{};
   std::optional<RunColumns> columns{};  ///< absent = all metrics and parameters

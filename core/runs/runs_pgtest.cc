@@ -150,6 +150,84 @@ TEST_F(Runs, AreRecordedOnceForAKey) {
   EXPECT_EQ(ids({}).size(), 3u);
 }
 
+TEST_F(Runs, AreFoundByNameAndTags) {
+  RunRecording given = recording("dogs", 0.5);
+  given.labels = {.name = "Larger Batches", .notes = "one\ntwo", .tags = {"b", "a"}};
+  const std::string labelled = record_run(*engine, repo, given).run.id;
+  const std::string plain = record("dogs", 0.9);
+  const tarn::Run read = get_run(*engine, repo, labelled);
+  EXPECT_EQ(read.labels.name, "Larger Batches");
+  EXPECT_EQ(read.labels.notes, "one\ntwo");
+  EXPECT_EQ(read.labels.tags, (std::set<std::string>{"a", "b"}));
+  EXPECT_EQ(ids({.name = "larger"}), Ids{labelled});
+  EXPECT_EQ(ids({.name = "%"}), Ids{});
+  EXPECT_EQ(ids({.tags = {"b"}}), Ids{labelled});
+  EXPECT_EQ(ids({.tags = {"a", "c"}}), Ids{});
+  EXPECT_EQ(ids({.name = "BATCH", .order = parse_run_order("-metrics.accuracy")}), Ids{labelled});
+  EXPECT_EQ(ids({}), (Ids{plain, labelled}));
+}
+
+TEST_F(Runs, AreLabelledLater) {
+  const std::string id = record("dogs", 0.5);
+  const auto relabel = [&](const RunLabelsChange& change) {
+    return relabel_run(*engine, repo, id, {.change = change, .user = "ann"});
+  };
+  relabel({.name = "first", .tags = std::set<std::string>{"a"}});
+  const tarn::Run changed = relabel({.notes = "why"});
+  EXPECT_EQ(changed.labels.name, "first");
+  EXPECT_EQ(changed.labels.notes, "why");
+  EXPECT_EQ(changed.labels.tags, std::set<std::string>{"a"});
+  EXPECT_EQ(changed.metrics.size(), 2u);
+  EXPECT_EQ(relabel({.tags = std::set<std::string>{}}).labels.tags, std::set<std::string>{});
+  for (const RunLabelsChange& wrong :
+       {RunLabelsChange{.name = "a\nb"}, RunLabelsChange{.name = std::string(300, 'n')},
+        RunLabelsChange{.notes = std::string(17 * 1024, 'n')},
+        RunLabelsChange{.tags = std::set<std::string>{""}},
+        RunLabelsChange{.tags = std::set<std::string>{std::string(129, 't')}}}) {
+    EXPECT_EQ(reason_of([&] { relabel(wrong); }), "invalid_argument");
+  }
+  EXPECT_EQ(reason_of([&] {
+              relabel_run(*engine, repo, "00000000000000000000",
+                          {.change = {.name = "x"}, .user = "ann"});
+            }),
+            "run_not_found");
+}
+
+TEST_F(Runs, AreLabelledByTheirOwnerOrWhoMayRecordAll) {
+  const std::string id = record("dogs", 0.5);
+  std::set<std::string> recorders{"lead"};
+  (*engine).rights = [&](const branch::RightsQuestion& question) {
+    return question.right == branch::Right::kCreateRun && question.all_branches &&
+           recorders.contains(question.user);
+  };
+  const auto relabel = [&](const std::string& user) {
+    return reason_of(
+        [&] { relabel_run(*engine, repo, id, {.change = {.name = user}, .user = user}); });
+  };
+  EXPECT_EQ(relabel("ben"), "not_run_owner");
+  EXPECT_EQ(relabel("ann"), "done");
+  EXPECT_EQ(relabel("lead"), "done");
+  (*engine).rights = nullptr;
+  EXPECT_EQ(get_run(*engine, repo, id).labels.name, "lead");
+}
+
+TEST_F(Runs, LabelsCountForTheQuotaOfMetadata) {
+  const std::string id = record("dogs", 0.5);
+  const QuotaScope ann{.repository = repo.id, .user = "ann"};
+  (*engine).quotas.set(ann, {.metadata = {{}, 10'000}});
+  (*engine).quotas.recount_metadata((*engine).quotas.find(ann)->id);
+  const uint64_t before = (*engine).quotas.find(ann)->metadata;
+  relabel_run(*engine, repo, id, {.change = {.notes = std::string(5000, 'n')}, .user = "ann"});
+  EXPECT_EQ((*engine).quotas.find(ann)->metadata, before + 5000);
+  relabel_run(*engine, repo, id, {.change = {.notes = "n"}, .user = "ann"});
+  EXPECT_EQ((*engine).quotas.find(ann)->metadata, before + 1);
+  EXPECT_EQ(reason_of([&] {
+              relabel_run(*engine, repo, id,
+                          {.change = {.notes = std::string(16'000, 'n')}, .user = "ann"});
+            }),
+            "quota_exceeded");
+}
+
 TEST_F(Runs, AreRefusedWithTheirFault) {
   const auto refused = [&](const std::function<void(RunRecording&)>& spoil) {
     RunRecording given = recording("dogs", 1);

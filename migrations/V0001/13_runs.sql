@@ -1,6 +1,6 @@
 -- Runs, and what is measured of commits.
 
--- One row is a run; rows are append-only. run_id falls with time: the newest comes first.
+-- One row is a run; only its labels (name, notes, tags) ever change. run_id falls with time: the newest comes first.
 CREATE TABLE runs (
   repo_id         integer NOT NULL,
   run_id          text COLLATE "C" NOT NULL,
@@ -17,6 +17,9 @@ CREATE TABLE runs (
   idempotency_key text COLLATE "C",
   request_hash    bytea NOT NULL,                   -- tells a repeated request from another one
   objects         text[] NOT NULL DEFAULT '{}',     -- what was measured: SHA-256 in hex, then the path
+  name            text COLLATE "C" NOT NULL DEFAULT '',
+  notes           text NOT NULL DEFAULT '',
+  tags            text[] NOT NULL DEFAULT '{}',     -- in byte order, each once
   PRIMARY KEY (repo_id, run_id)
 );
 CREATE INDEX runs_by_experiment ON runs (repo_id, experiment, run_id);

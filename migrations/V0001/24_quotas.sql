@@ -111,6 +111,7 @@ $$;
 -- Called by count_metadata and runs::RunStore.
 CREATE FUNCTION run_metadata_bytes(p_repo integer, p_run text) RETURNS bigint LANGUAGE sql STABLE AS $$
   SELECT 200 + octet_length(array_to_string(r.artifacts || r.objects, '')) + octet_length(r.ci_url) + octet_length(r.source_user)
+    + octet_length(r.name) + octet_length(r.notes) + octet_length(array_to_string(r.tags, ''))
     + (SELECT coalesce(sum(100 + octet_length(m.name) + octet_length(m.split)), 0) FROM metrics m
        WHERE m.repo_id = r.repo_id AND m.commit_id = r.commit_id AND m.source = r.run_id)
     + (SELECT coalesce(sum(100 + octet_length(p.name) + octet_length(p.value)), 0) FROM params p

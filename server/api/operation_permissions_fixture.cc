@@ -272,6 +272,7 @@ const std::vector<Row>& rows() {
     {"listExperimentRuns", "", "", {{"fs:ListRuns", "repository/data"}}},
     {"listRunColumns", "", "", {{"fs:ListRuns", "repository/data"}}},
     {"getExperimentRun", "", "", {{"fs:ReadRun", "repository/data"}}},
+    {"updateExperimentRun", "", "{}", {{"fs:CreateRun", "repository/data"}}},
     {"getCommitMetrics", "", "", {{"fs:ReadRun", "repository/data"}}},
     {"getMetricSeries", "metric=loss", "", {{"fs:ReadRun", "repository/data"}}},
     {"listMetricSeries", "metric=loss", "", {{"fs:ReadRun", "repository/data"}}},

@@ -374,6 +374,7 @@ constexpr Route kRoutes[] = {
     {kGet, TARN_REPO "/runs", "listExperimentRuns", needs(kListRuns, on_repository), list_experiment_runs, takes(kAmount)},
     {kGet, TARN_REPO "/run_columns", "listRunColumns", needs(kListRuns, on_repository), list_run_columns},
     {kGet, TARN_REPO "/runs/{run}", "getExperimentRun", needs(kReadRun, on_repository), get_experiment_run},
+    {kPatch, TARN_REPO "/runs/{run}", "updateExperimentRun", needs(kCreateRun, on_repository), json_handler<json::parse_run_labels, update_run>, takes_json()},
     {kGet, TARN_REPO "/commits/{commitId}/metrics", "getCommitMetrics", needs(kReadRun, on_repository), get_commit_metrics},
     {kGet, TARN_REPO "/commits/{commitId}/series", "getMetricSeries", needs(kReadRun, on_repository), get_metric_series, takes(kAmount, kMetric)},
     {kGet, TARN_REPO "/series", "listMetricSeries", needs(kReadRun, on_repository), list_metric_series, takes(kAmount, kMetric)},

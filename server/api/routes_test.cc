@@ -105,6 +105,7 @@ const std::set<std::string_view> kOwn = {
     "setTagProtectionRules",
     "startVerification",
     "summariseDiff",
+    "updateExperimentRun",
     "verifyImport",
     "warmCache",
     "withdrawInvitation",

@@ -24,7 +24,7 @@ from tarn_data.errors import (
 from tarn_data.gates import Policy, Rule, Verdict, apply_policy, evaluate
 from tarn_data.promotions import Promotion, approve, promote, promotion, report_check, rollback
 from tarn_data.records import PromotionRecord, Reason
-from tarn_data.runs import RecordedRun, Run, RunList, RunMetric, list_runs, run
+from tarn_data.runs import RecordedRun, Run, RunList, RunMetric, label_run, list_runs, run
 from tarn_data.settings import Settings, load_settings
 from tarn_data.tables import CandidateRow, ComparedMetric, Comparison, NoChampionYet, NotRanked, compare, compare_rows
 from tarn_data.transport import Server, connect, lakefs_client
@@ -77,6 +77,7 @@ __all__ = [
     "compare_rows",
     "connect",
     "evaluate",
+    "label_run",
     "lakefs_client",
     "list_runs",
     "load_settings",

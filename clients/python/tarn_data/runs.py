@@ -61,6 +61,9 @@ class RecordedRun:
     source: dict[str, str]
     owner: str
     created: str
+    name: str
+    notes: str
+    tags: list[str]
     made: bool  # False: it was recorded before, under the same idempotency key.
     # Of list_runs: what the commit's metadata and files say and the run does not.
     commit_metrics: list[RunMetric] = field(default_factory=list)
@@ -83,6 +86,9 @@ class RecordedRun:
             source=dict(answer["source"]),
             owner=answer["owner"],
             created=answer["creation_date"],
+            name=answer["name"],
+            notes=answer["notes"],
+            tags=list(answer["tags"]),
             made=made,
             commit_metrics=of_commit,
             commit_params=dict(answer.get("commit_params", {})),
@@ -106,11 +112,13 @@ class RunList(list[RecordedRun]):
         for run in self:
             line: dict[str, Any] = {
                 "run": run.id,
+                "name": run.name,
                 "experiment": run.experiment,
                 "branch": run.branch,
                 "commit": run.commit,
                 "created": pandas.Timestamp(run.created),
                 "owner": run.owner,
+                "tags": run.tags,
             }
             for metric in [*run.commit_metrics, *run.metrics]:
                 line[f"metrics.{metric.name}" + (f"@{metric.split}" if metric.split else "")] = metric.value
@@ -143,6 +151,9 @@ class Run:
         message: str | None = None,
         idempotency_key: str | None = None,
         curves: str | None = None,
+        name: str = "",
+        notes: str = "",
+        tags: Iterable[str] = (),
     ) -> None:
         if uncommitted not in ("own", "commit", "refuse", "ignore"):
             raise ValueError(f"uncommitted={uncommitted!r}: must be 'own', 'commit', 'refuse' or 'ignore'")
@@ -152,6 +163,7 @@ class Run:
         self.experiment = experiment
         self.branch = branch
         self.result: RecordedRun | None = None
+        self._labels: dict[str, Any] = {"name": name, "notes": notes, "tags": _tags(tags)}
         self.commit: str | None = None
         self._server = server
         self._uncommitted = uncommitted
@@ -187,6 +199,13 @@ class Run:
 
     def _head(self) -> str:
         return str(self._server.call("GET", "repositories", self.repo, "branches", self.branch)["commit_id"])
+
+    def label(self, name: str | None = None, notes: str | None = None, tags: Iterable[str] | None = None) -> None:
+        """Sets name, notes or all tags of the run; what is not given stays."""
+        given = _labels(name, notes, tags)
+        if self.result is not None:
+            self.result = label_run(self.repo, self.result.id, **given, server=self._server)
+        self._labels.update(given)
 
     def log_param(self, name: str, value: Any) -> None:
         self.log_params({name: value})
@@ -305,6 +324,7 @@ class Run:
             "artifacts": self._artifacts,
             "source": _source(),
             "idempotency_key": self._key,
+            **self._labels,
         }
 
     def _objects(self) -> list[dict[str, str]]:
@@ -387,6 +407,9 @@ def run(
     message: str | None = None,
     idempotency_key: str | None = None,
     curves: str | None = None,
+    name: str = "",
+    notes: str = "",
+    tags: Iterable[str] = (),
     server: Server | None = None,
 ) -> Run:
     """Begins a run on a branch; see the README.
@@ -394,15 +417,15 @@ def run(
     `source`: the ref that the branch is made from when it is not there. `uncommitted`: what the end does about changes
     on the branch: "own" commits what this run uploaded, and refuses if anything else was staged or committed; "commit"
     commits all of them; "refuse", "ignore". `curves`: where values with steps are kept
-    (metrics/BRANCH.jsonl)."""
+    (metrics/BRANCH.jsonl). `name`, `notes`, `tags`: what lists show and find the run by; run.label() changes them."""
     server = server or connect()
-    name = repository_name(server, repo)
+    where_from = repository_name(server, repo)
     where = getattr(branch, "id", branch) or server.settings.branch
     if not where:
         raise ValueError("tarn.run: which branch? give branch=..., or set TARN_BRANCH")
     return Run(
         server,
-        name,
+        where_from,
         experiment,
         where,
         source=source,
@@ -411,6 +434,9 @@ def run(
         message=message,
         idempotency_key=idempotency_key,
         curves=curves,
+        name=name,
+        notes=notes,
+        tags=tags,
     )
 
 
@@ -422,22 +448,51 @@ def list_runs(
     where: Iterable[str] = (),
     order: str | None = None,
     git_sha: str | None = None,
+    name: str | None = None,
+    tags: Iterable[str] = (),
     limit: int | None = None,
     server: Server | None = None,
 ) -> RunList:
     """All recorded runs that match, or the first `limit`, the newest first; `where` is "metrics.accuracy>0.9" or several, `order`
-    "-metrics.accuracy". Both know what the runs' commits measure in metadata and files. `.frame()` makes a DataFrame."""
+    "-metrics.accuracy". Both know what the runs' commits measure in metadata and files. `name` is a part of the name; a run must have all
+    `tags`. `.frame()` makes a DataFrame."""
     server = server or connect()
     query = {
         "experiment": experiment,
         "branch": branch,
         "order": order,
         "git_sha": git_sha,
+        "name": name,
+        "tag": _tags(tags),
         "where": [where] if isinstance(where, str) else list(where),
         "amount": min(limit or PAGE, PAGE),
     }
     items = server.each("repositories", repository_name(server, repo), "runs", query=query)
     return RunList(RecordedRun.of(item) for item in itertools.islice(items, limit))
+
+
+def label_run(
+    repo: Any,
+    run: str,
+    *,
+    name: str | None = None,
+    notes: str | None = None,
+    tags: Iterable[str] | None = None,
+    server: Server | None = None,
+) -> RecordedRun:
+    """Sets name, notes or all tags of a run, by its id; what is not given stays."""
+    server = server or connect()
+    place = ("repositories", repository_name(server, repo), "runs", run)
+    return RecordedRun.of(server.request("PATCH", *place, json=_labels(name, notes, tags), repeat=True).json())
+
+
+def _labels(name: str | None, notes: str | None, tags: Iterable[str] | None) -> dict[str, Any]:
+    given = {"name": name, "notes": notes, "tags": None if tags is None else _tags(tags)}
+    return {label: value for label, value in given.items() if value is not None}
+
+
+def _tags(tags: Iterable[str]) -> list[str]:
+    return [tags] if isinstance(tags, str) else list(tags)
 
 
 def _sha256(content: BinaryIO) -> str:

@@ -190,6 +190,7 @@ Reads<std::vector<std::string>> delete_repository_metadata;
 Plain list_experiment_runs, list_run_columns, get_experiment_run, get_commit_metrics,
     get_metric_series, list_metric_series, get_metric_files;
 Reads<json::RecordRun> record_run;
+Reads<runs::RunLabelsChange> update_run;
 Reads<std::vector<std::string>> set_metric_files;
 
 // searches.cc

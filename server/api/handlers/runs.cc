@@ -30,7 +30,7 @@ size_t index_from(std::string_view after) {
 http::Response list_named_runs(const Context& context, Call& call,
                                const std::vector<std::string>& ids) {
   for (const std::string_view other :
-       {"experiment", "branch", "git_sha", "where", "order", "after"}) {
+       {"experiment", "branch", "git_sha", "name", "tag", "where", "order", "after"}) {
     if (call.parameter(other).empty()) continue;
     throw_invalid(str_cat("argument id: names the runs, leave ", other, " out"));
   }
@@ -59,18 +59,31 @@ http::Response record_run(const Context& context, Call& call, json::RecordRun gi
                         .artifacts = std::move(given.artifacts),
                         .objects = std::move(given.objects),
                         .source = std::move(given.source),
+                        .labels = std::move(given.labels),
                         .owner = call.caller.user.name,
                         .address = call.request.peer,
                         .idempotency_key = std::move(given.idempotency_key)});
   return json_response(recorded.made ? 201 : 200, json::run_body(recorded.run));
 }
 
+http::Response update_run(const Context& context, Call& call, runs::RunLabelsChange change) {
+  return json_response(
+      200, json::run_body(runs::relabel_run(context.engine, repository_of(context, call),
+                                            parse_run_id(call.path("run")),
+                                            {.change = std::move(change),
+                                             .user = call.caller.user.name,
+                                             .address = call.request.peer})));
+}
+
 http::Response list_experiment_runs(const Context& context, Call& call) {
   if (const auto ids = call.query.values("id"); !ids.empty())
     return list_named_runs(context, call, ids);
+  const auto tags = call.query.values("tag");
   runs::RunQuery query{.experiment = std::string(call.parameter("experiment")),
                        .branch = std::string(call.parameter("branch")),
                        .git_sha = std::string(call.parameter("git_sha")),
+                       .name = std::string(call.parameter("name")),
+                       .tags = {tags.begin(), tags.end()},
                        .where = {},
                        .order = parse_run_order(call.parameter("order")),
                        .columns = std::nullopt,

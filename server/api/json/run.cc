@@ -81,6 +81,8 @@ void write_run_members(Writer& out, const Run& run) {
     out.end_object();
   }
   out.end_array();
+  out.text("name", run.labels.name);
+  out.text("notes", run.labels.notes);
   out.text("owner", run.owner);
   out.text_map("params", run.params);
   out.key("source");
@@ -89,9 +91,19 @@ void write_run_members(Writer& out, const Run& run) {
   out.text("git_sha", run.source.git_sha);
   out.text("user", run.source.user);
   out.end_object();
+  out.texts("tags", {run.labels.tags.begin(), run.labels.tags.end()});
 }
 
 }  // namespace
+
+runs::RunLabelsChange parse_run_labels(const Value& body) {
+  runs::RunLabelsChange out{.name = body.find_text("name"), .notes = body.find_text("notes")};
+  if (const auto tags = body.find("tags")) {
+    const auto texts = tags->texts(kRunTagsMax);
+    out.tags.emplace(texts.begin(), texts.end());
+  }
+  return out;
+}
 
 RecordRun parse_record_run(const Value& body) {
   RecordRun out;
@@ -114,6 +126,10 @@ RecordRun parse_record_run(const Value& body) {
                   .ci_url = source->text_or_empty("ci_url"),
                   .user = source->text_or_empty("user")};
   }
+  runs::RunLabelsChange labels = parse_run_labels(body);
+  out.labels = {.name = std::move(labels.name).value_or(""),
+                .notes = std::move(labels.notes).value_or(""),
+                .tags = std::move(labels.tags).value_or(std::set<std::string>())};
   out.idempotency_key = body.find_text("idempotency_key");
   return out;
 }

@@ -23,14 +23,19 @@ struct RecordRun {
   std::vector<std::string> artifacts;
   branch::ExpectedObjects objects;
   RunSource source;
+  RunLabels labels;
   std::optional<std::string> idempotency_key;
 };
 /// {"commit" or "ref": a commit id, "branch", "params": {name: string, number or boolean},
 /// "metrics": {name: number} or [{"name", "value", "split"}], "artifacts": [glob], "objects":
-/// [{"path", "sha256"}], "source": {"git_sha", "ci_url", "user"}, "idempotency_key"}. Numbers may
+/// [{"path", "sha256"}], "source": {"git_sha", "ci_url", "user"}, "name", "notes", "tags": [text],
+/// "idempotency_key"}. Numbers may
 /// be strings, the only form of NaN and Infinity. Throws invalid_argument (reason
 /// "commit_id_needed": the ref is a name).
 RecordRun parse_record_run(const Value& body);
+
+/// {"name", "notes", "tags": [text]}; what is absent stays.
+runs::RunLabelsChange parse_run_labels(const Value& body);
 
 std::string run_body(const Run& run);
 /// Runs, with "commit_metrics", "commit_params" and "warnings".

@@ -35,7 +35,7 @@ LEAVES = set(
     setPullRequestReviewers reviewPullRequest withdrawPullRequestReview createPullRequestComment updatePullRequestComment
     deletePullRequestComment
     abortPresignMultipartUpload uploadPart uploadPartCopy importCancel
-    compareCandidates recordRun evaluateGatePolicy reportCheck approvePromotion rejectPromotion cancelPromotion
+    compareCandidates recordRun updateExperimentRun evaluateGatePolicy reportCheck approvePromotion rejectPromotion cancelPromotion
     putWebhook deleteWebhook pingWebhook redeliverWebhookEvent runHooks
     leaseEvaluation renewEvaluation releaseEvaluation finishEvaluation failEvaluation retryEvaluation
     checkPermissions importPreview setQuota removeQuota recountQuota setUserQuota removeUserQuota recountUserQuota

@@ -270,6 +270,7 @@ class World:
             "job": "0" * 64,
             "policy": "gate",
             "experiment": "trees",
+            "run": "0" * 20,
             "webhook": "deploy",
             "delivery": "d",
             "run_id": "r",

@@ -83,6 +83,7 @@ BODIES = {
     "compareCandidates": {"candidates": ["dev"]},
     "evaluateGatePolicy": {"candidates": ["dev"]},
     "recordRun": {"commit": "c" * 64},
+    "updateExperimentRun": {},
     "setGatePolicy": GATE,
     "uploadObject": "bytes",
     "updateObjectUserMetadata": {"set": {"k": "v"}},
@@ -202,6 +203,7 @@ class FullWorld(World):
             time.sleep(0.05)
         self.of_operation = {
             "getExperimentRun": first(f"{self.base}/runs")["id"],
+            "updateExperimentRun": first(f"{self.base}/runs")["id"],
             "getGarbageCollection": str(first(f"{self.base}/gc/runs")["run"]),
         }
 

@@ -64,6 +64,22 @@ def test_a_run_from_its_first_step_to_its_record(package, repo, cli, tmp_path):
     assert cli.json("exp", "ls")["items"][0]["id"] == done.id
 
 
+def test_a_run_has_a_name_notes_and_tags_that_change(package, repo, cli):
+    with package.run(None, "dogs", "exp-1", source="main", name="Larger batches", tags=["baseline"]) as run:
+        run.label(notes="why\nnot")
+    done = run.result
+    assert (done.name, done.notes, done.tags) == ("Larger batches", "why\nnot", ["baseline"])
+    run.label(tags=("b", "a"))
+    assert run.result.tags == ["a", "b"] and run.result.name == "Larger batches"
+    assert package.label_run(None, done.id, name="").name == ""
+    assert [one.id for one in package.list_runs(name="LARGER")] == []
+    assert cli.json("exp", "label", done.id, "--name", "Small", "--tag", "c", "--untag", "a")["tags"] == ["b", "c"]
+    assert [one.id for one in package.list_runs(None, "dogs", name="small", tags=["b", "c"])] == [done.id]
+    assert package.list_runs(tags="a") == []
+    [line] = [one for one in cli.run("exp", "ls", "--name", "small", "--tag", "b").stdout.splitlines() if done.id in one]
+    assert "Small" in line and "b, c" in line
+
+
 def test_a_curve_is_read_back_point_by_point(package, repo, rest):
     with package.run(None, "dogs", "exp-1", source="main") as run:
         for step, loss in ((0, 0.9), (5, math.nan), (10, 0.3)):
