@@ -164,6 +164,7 @@ struct ListExperiments {
   std::string git_sha;
   std::string name;
   std::vector<std::string> tags;
+  std::string state;
   std::string metrics;
   std::string params = "changed";
   int64_t amount = kRunsShown;
@@ -180,6 +181,7 @@ struct ListExperiments {
         .option("--git-sha", git_sha, "only runs of this commit of the source code")
         .option("--name", name, "only runs whose name has this part, in any case of letters")
         .option("--tag", tags, "only runs with this tag; may be repeated, all must be there")
+        .option("--state", state, "only runs that are running, finished, failed or stale")
         .option("--metrics", metrics, "columns: metric names separated by commas; default all")
         .option("--params", params, "parameter columns: changed (default), all or none")
         .option("-n,--amount", amount, "maximum number of results");
@@ -203,6 +205,7 @@ Request runs_request(const Uri& uri, const ListExperiments& options) {
   add("git_sha", options.git_sha);
   add("name", options.name);
   for (const std::string& tag : options.tags) add("tag", tag);
+  add("state", options.state);
   add("order", order_of(options.sort));
   for (const std::string& condition : options.where) add("where", condition);
   return request;
@@ -326,7 +329,7 @@ void list_experiments(Session& session, const ListExperiments& options) {
     need_experiment(session, uri, options.experiment);
   const std::vector<std::string> metrics = metric_columns(runs, options);
   const std::vector<std::string> params = param_columns(runs, options.params);
-  Cells columns{"run", "name", "experiment", "branch", "commit", "created", "tags"};
+  Cells columns{"run", "name", "state", "experiment", "branch", "commit", "created", "tags"};
   columns.insert(columns.end(), metrics.begin(), metrics.end());
   columns.insert(columns.end(), params.begin(), params.end());
   ListWriter rows = session.out.list("RunList", columns);
@@ -339,6 +342,7 @@ void list_experiments(Session& session, const ListExperiments& options) {
     }
     Cells cells{run.value("id", ""),
                 run.value("name", ""),
+                run.value("state", ""),
                 run.value("experiment", ""),
                 run.value("branch", ""),
                 short_id(session.out, run.value("commit_id", "")),

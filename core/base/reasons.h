@@ -183,6 +183,7 @@ constexpr std::string_view kPromotionEnded = "promotion_ended";
 constexpr std::string_view kPromotionJudgedAnew = "promotion_judged_anew";
 constexpr std::string_view kPromotionNotFound = "promotion_not_found";
 constexpr std::string_view kPromotionTaken = "promotion_taken";
+constexpr std::string_view kRunEnded = "run_ended";
 constexpr std::string_view kRunNotFound = "run_not_found";
 constexpr std::string_view kSeveralCandidates = "several_candidates";
 constexpr std::string_view kEvaluationNotFailed = "evaluation_not_failed";

@@ -33,7 +33,7 @@ constexpr CommitRoot kCommitRoots[] = {
   FROM alias_history, unnest(ARRAY[from_commit, to_commit]) AS c
   WHERE repo_id = $1 AND c IS NOT NULL)sql"}},
     {"runs", RootKind::kNamed, {"roots_select_runs", R"sql(
-  SELECT commit_id, 'run ' || run_id FROM runs WHERE repo_id = $1)sql"}},
+  SELECT commit_id, 'run ' || run_id FROM runs WHERE repo_id = $1 AND commit_id <> '')sql"}},
     // A rollback goes to the parent of the result.
     {"promotions", RootKind::kNamed, {"roots_select_promotions", R"sql(
   SELECT c, 'promotion ' || promotion_id FROM promotions, unnest(ARRAY[winner, champion, result] || commits) AS c

@@ -69,7 +69,8 @@ TEST_F(Roots, Runs) {
   expect_root(
       "INSERT INTO runs (repo_id, run_id, experiment, commit_id, branch, artifacts, git_sha, "
       "ci_url, source_user, owner, "
-      "created_ms, request_hash) VALUES (REPO, 'r', 'e', ID, '', '{}', '', '', '', '', 0, '')",
+      "created_ms, request_hash) VALUES (REPO, 'r', 'e', ID, '', '{}', '', '', '', '', 0, ''), "
+      "(REPO, 'q', 'e', '', '', '{}', '', '', '', '', 0, '')",  // one without a commit
       "DELETE FROM runs");
 }
 TEST_F(Roots, Promotions) {

@@ -142,6 +142,7 @@ constexpr db::Query kRemovals[] = {
     {"repositories_delete_evaluations", "DELETE FROM evaluations WHERE repo_id = $1"},
     {"repositories_delete_examples", "DELETE FROM evaluation_examples WHERE repo_id = $1"},
     {"repositories_delete_runs", "DELETE FROM runs WHERE repo_id = $1"},
+    {"repositories_delete_run_points", "DELETE FROM run_points WHERE repo_id = $1"},
     {"repositories_delete_metrics", "DELETE FROM metrics WHERE repo_id = $1"},
     {"repositories_delete_params", "DELETE FROM params WHERE repo_id = $1"},
     {"repositories_delete_series", "DELETE FROM series WHERE repo_id = $1"},

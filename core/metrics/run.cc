@@ -43,6 +43,28 @@ void check_count(std::string_view field, size_t count, size_t most) {
 
 }  // namespace
 
+std::string_view to_text(RunState state) {
+  switch (state) {
+    case RunState::kRunning:
+      return "running";
+    case RunState::kFinished:
+      return "finished";
+    case RunState::kFailed:
+      return "failed";
+    case RunState::kStale:
+      return "stale";
+  }
+  return "";
+}
+
+RunState parse_run_state(std::string_view text) {
+  for (const RunState state :
+       {RunState::kRunning, RunState::kFinished, RunState::kFailed, RunState::kStale}) {
+    if (to_text(state) == text) return state;
+  }
+  throw_invalid("state: must be running, finished, failed or stale");
+}
+
 std::string make_run_id(Instant now) { return make_pull_request_id(now); }
 
 std::string parse_run_id(std::string_view text) {

@@ -46,10 +46,20 @@ struct RunLabels {
   std::set<std::string> tags{};
 };
 
+enum class RunState : uint8_t {
+  kRunning,
+  kFinished,
+  kFailed,
+  kStale,  ///< as kRunning, without a heartbeat for five minutes
+};
+std::string_view to_text(RunState state);
+/// Throws invalid_argument unless it is "running", "finished", "failed" or "stale".
+RunState parse_run_state(std::string_view text);
+
 struct Run {
   std::string id;  ///< of later ones smaller in byte order
   std::string experiment;
-  CommitId commit;
+  CommitId commit;     ///< {} = none: the run is running, or has ended without one
   std::string branch;  ///< the name when the run was recorded; "" = unknown
   std::map<std::string, std::string> params;
   std::vector<RunMetric> metrics;      ///< by name and split, each pair once
@@ -58,8 +68,12 @@ struct Run {
   std::map<std::string, std::string> objects{};
   RunSource source;
   RunLabels labels{};
+  RunState state = RunState::kFinished;
   std::string owner;  ///< name of the user who recorded it
   Instant created{};
+  Instant seen{};  ///< of the last heartbeat, or the end
+
+  bool has_commit() const { return commit != CommitId{}; }
 };
 
 /// Limits of a list: this many metrics and this many parameters of the commit of a run.

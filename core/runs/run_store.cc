@@ -6,12 +6,12 @@
 
 #include "core/base/encoding.h"
 #include "core/base/error.h"
-#include "core/base/number.h"
 #include "core/base/reasons.h"
 #include "core/base/str_cat.h"
 #include "core/meta/commits.h"
 #include "core/metrics/metric.h"
 #include "core/model/listing.h"
+#include "core/runs/run_rows.h"
 
 namespace tarn::runs {
 namespace {
@@ -20,14 +20,17 @@ constexpr int16_t kApiOrigin = static_cast<int16_t>(MetricOrigin::kApi);
 
 #define TARN_RUN_COLUMNS                                                           \
   "SELECT r.run_id, r.experiment, r.commit_id, r.branch, r.artifacts, r.git_sha, " \
-  "  r.ci_url, r.source_user, r.owner, r.created_ms, r.name, r.notes, r.tags"
+  "  r.ci_url, r.source_user, r.owner, r.created_ms, r.name, r.notes, r.tags, "    \
+  "  run_state(r.state, r.seen_at) AS state, "                                     \
+  "  (extract(epoch FROM r.seen_at) * 1000)::bigint AS seen_ms"
 
 constexpr db::Query kInsert{"runs_insert_row", R"sql(
   INSERT INTO runs (repo_id, run_id, experiment, commit_id, branch, artifacts, git_sha, ci_url, source_user, owner,
-    created_ms, idempotency_key, request_hash, objects, name, notes, tags, owner_id)
-  VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17,
+    created_ms, idempotency_key, request_hash, objects, name, notes, tags, state, owner_id)
+  VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18,
     coalesce((SELECT user_id FROM users WHERE name = $10), 0))
-  ON CONFLICT (repo_id, experiment, owner, owner_id, idempotency_key) WHERE idempotency_key IS NOT NULL DO NOTHING)sql"};
+  ON CONFLICT (repo_id, experiment, owner, owner_id, idempotency_key) WHERE idempotency_key IS NOT NULL DO NOTHING
+  RETURNING (extract(epoch FROM seen_at) * 1000)::bigint AS seen_ms)sql"};
 
 constexpr db::Query kSelectByKey{"runs_select_by_key", R"sql(
   SELECT run_id, request_hash FROM runs
@@ -36,12 +39,34 @@ constexpr db::Query kSelectByKey{"runs_select_by_key", R"sql(
 
 constexpr db::Query kInsertMetrics{"runs_insert_metrics", R"sql(
   INSERT INTO metrics (repo_id, commit_id, name, split, origin, source, value, measured_ms)
-  SELECT $1, $2, n, s, $3, $4, v::double precision, $5 FROM unnest($6::text[], $7::text[], $8::text[]) AS u(n, s, v))sql"};
+  SELECT $1, $2, n, s, $3, $4, v::double precision, $5 FROM unnest($6::text[], $7::text[], $8::text[]) AS u(n, s, v)
+  ON CONFLICT (repo_id, commit_id, name, split, origin, source)
+  DO UPDATE SET value = excluded.value, measured_ms = excluded.measured_ms)sql"};
 
 constexpr db::Query kInsertParams{"runs_insert_params", R"sql(
   INSERT INTO params (repo_id, commit_id, name, origin, source, value, number, measured_ms)
   SELECT $1, $2, n, $3, $4, v, NULLIF(d, '')::double precision, $5
-  FROM unnest($6::text[], $7::text[], $8::text[]) AS u(n, v, d))sql"};
+  FROM unnest($6::text[], $7::text[], $8::text[]) AS u(n, v, d)
+  ON CONFLICT (repo_id, commit_id, name, origin, source)
+  DO UPDATE SET value = excluded.value, number = excluded.number, measured_ms = excluded.measured_ms)sql"};
+
+constexpr db::Query kSelectStarted{"runs_select_started", R"sql(
+  SELECT experiment, state, request_hash, created_ms, run_values_bytes($1, $2) AS bytes,
+    owner = $3 AND owner_id = coalesce((SELECT user_id FROM users WHERE name = $3), 0) AS owned
+  FROM runs WHERE repo_id = $1 AND run_id = $2 FOR UPDATE)sql"};
+
+constexpr db::Query kComplete{"runs_complete", R"sql(
+  UPDATE runs SET commit_id = $3, branch = $4, artifacts = $5, git_sha = $6, ci_url = $7, source_user = $8,
+    request_hash = $9, objects = $10, state = $11, seen_at = clock_timestamp()
+  WHERE repo_id = $1 AND run_id = $2)sql"};
+
+// Values that the run wrote while it ran count for its commit from now on.
+constexpr db::Query kMoveMetrics{"runs_move_metrics", R"sql(
+  UPDATE metrics SET commit_id = $3, measured_ms = $4
+  WHERE repo_id = $1 AND source = $2 AND origin = 0 AND commit_id = '')sql"};
+constexpr db::Query kMoveParams{"runs_move_params", R"sql(
+  UPDATE params SET commit_id = $3, measured_ms = $4
+  WHERE repo_id = $1 AND source = $2 AND origin = 0 AND commit_id = '')sql"};
 
 constexpr db::Query kSelect{"runs_select_by_id", R"sql(
 )sql" TARN_RUN_COLUMNS R"sql(
@@ -56,15 +81,16 @@ constexpr db::Query kSelectNamed{"runs_select_named", R"sql(
   WHERE r.repo_id = $1 ORDER BY u.position)sql"};
 
 // The runs r with $1 repository, $2 experiment, $3 branches, $4 git sha, $5..$7 conditions on
-// metrics, $8..$11 on parameters, $15 a part of the name, $16 tags. $14 is the hash of the rules
-// under which the metadata and files of a run's commit must have been read. A condition is on the
-// run's own value, else on that of the commit, in the order of sort_metrics. The index
-// metrics_of_runs has all that is read of a run's own metrics, so the commit, which the run
-// implies, is not named.
+// metrics, $8..$11 on parameters, $15 a part of the name, $16 tags, $17 the state. $14 is the hash
+// of the rules under which the metadata and files of a run's commit must have been read. A
+// condition is on the run's own value, else on that of the commit, in the order of sort_metrics.
+// The index metrics_of_runs has all that is read of a run's own metrics, so the commit, which the
+// run implies, is not named.
 #define TARN_RUN_FILTER                                                                            \
   "r.repo_id = $1 AND ($2 = '' OR r.experiment = $2) "                                             \
   "AND ($3::text[] IS NULL OR r.branch = ANY ($3)) AND ($4 = '' OR r.git_sha = $4) "               \
   "AND ($15 = '' OR strpos(lower(r.name), lower($15)) > 0) AND r.tags @> $16::text[] "             \
+  "AND ($17 = '' OR run_state(r.state, r.seen_at) = $17) "                                         \
   "AND NOT EXISTS (SELECT 1 "                                                                      \
   "  FROM unnest($5::text[], $6::text[], $7::text[]) AS c(name, op, number) "                      \
   "  WHERE NOT COALESCE("                                                                          \
@@ -84,7 +110,7 @@ constexpr db::Query kSelectNamed{"runs_select_named", R"sql(
   "         THEN number_satisfies(m.number, c.op, c.number::double precision) "                    \
   "       WHEN c.op = '=' THEN m.value = c.value WHEN c.op = '!=' THEN m.value <> c.value "        \
   "       ELSE false END FROM params m "                                                           \
-  "     WHERE m.repo_id = r.repo_id AND m.commit_id = r.commit_id AND m.name = c.name "            \
+  "     WHERE m.repo_id = r.repo_id AND m.name = c.name "                                          \
   "       AND m.origin = 0 AND m.source = r.run_id), "                                             \
   "    (SELECT CASE WHEN m.number IS NOT NULL AND c.number <> '' "                                 \
   "         THEN number_satisfies(m.number, c.op, c.number::double precision) "                    \
@@ -106,18 +132,19 @@ constexpr db::Query kSelectOldest{"runs_select_oldest", R"sql(
   FROM runs r WHERE )sql" TARN_RUN_FILTER R"sql(
   AND ($12 = '' OR r.run_id < $12) ORDER BY r.run_id DESC LIMIT $13)sql"};
 
-// The value by which runs are ordered, the best one lowest: $17 is the metric, $18 its sign.
+// The value by which runs are ordered, the best one lowest: $18 is the metric, $19 its sign.
 #define TARN_RUN_KEY                                                                            \
-  "$18::int * NULLIF(COALESCE("                                                                 \
+  "$19::int * NULLIF(COALESCE("                                                                 \
   "  (SELECT m.value FROM metrics m WHERE m.repo_id = r.repo_id AND m.source = r.run_id "       \
-  "     AND m.name = $17 AND m.split = '' AND m.origin = 0), "                                  \
+  "     AND m.name = $18 AND m.split = '' AND m.origin = 0), "                                  \
   "  (SELECT m.value FROM metrics m WHERE m.repo_id = r.repo_id AND m.commit_id = r.commit_id " \
-  "     AND m.name = $17 AND m.split = '' AND m.origin IN (1, 2) AND EXISTS ("                  \
+  "     AND m.name = $18 AND m.split = '' AND m.origin IN (1, 2) AND EXISTS ("                  \
   "       SELECT 1 FROM extractions e WHERE e.repo_id = r.repo_id "                             \
   "         AND e.commit_id = r.commit_id AND e.state = 'done' AND e.rules_hash = $14) "        \
   "   ORDER BY m.origin, m.measured_ms DESC, m.source LIMIT 1)), 'NaN')"
 
-// The end of the previous page is read from that run, which never changes.
+// The end of the previous page is read from that run. The value of one that is running may have
+// changed, so that a page may miss runs or show them again.
 constexpr db::Query kSelectByMetric{"runs_select_by_metric", R"sql(
   WITH keyed AS (
     SELECT r.run_id AS id, )sql" TARN_RUN_KEY R"sql( AS key
@@ -139,7 +166,7 @@ constexpr db::Query kSelectByMetric{"runs_select_by_metric", R"sql(
 constexpr db::Query kSelectUnread{"runs_select_unread", R"sql(
   SELECT r.commit_id FROM runs r
   WHERE r.repo_id = $1 AND ($2 = '' OR r.experiment = $2) AND ($3::text[] IS NULL OR r.branch = ANY ($3))
-    AND ($4 = '' OR r.git_sha = $4)
+    AND ($4 = '' OR r.git_sha = $4) AND r.commit_id <> ''
     AND NOT EXISTS (
       SELECT 1 FROM extractions e
       WHERE e.repo_id = r.repo_id AND e.commit_id = r.commit_id AND e.state = 'done' AND e.rules_hash = $5)
@@ -206,17 +233,13 @@ constexpr db::Query kSelectParams{"runs_select_params", R"sql(
   FROM unnest($2::text[]) AS u(id) JOIN params m ON m.repo_id = $1 AND m.origin = 0 AND m.source = u.id
     AND ($3::text[] IS NULL OR m.name = ANY ($3)))sql"};
 
-constexpr db::Query kCharge{
-    "runs_charge_metadata",
-    "SELECT charge_metadata($1, $2, run_metadata_bytes($1, $3) - $4, false)"};
-
 constexpr db::Query kSelectOwned{"runs_select_owned", R"sql(
   SELECT owner = $3 AND owner_id = coalesce((SELECT user_id FROM users WHERE name = $3), 0) FROM runs
   WHERE repo_id = $1 AND run_id = $2)sql"};
 
 // Locks the row, so that two changes of one run count their bytes one after the other.
 constexpr db::Query kSelectBytes{"runs_select_bytes", R"sql(
-  SELECT run_metadata_bytes($1, $2) FROM (
+  SELECT run_values_bytes($1, $2) FROM (
     SELECT 1 FROM runs WHERE repo_id = $1 AND run_id = $2 FOR UPDATE) AS locked)sql"};
 
 constexpr db::Query kUpdateLabels{"runs_update_labels", R"sql(
@@ -238,13 +261,17 @@ Run run_from(const db::Rows& rows, size_t row) {
       kCreatedMs,
       kName,
       kNotes,
-      kTags
+      kTags,
+      kState,
+      kSeenMs
     };
   };
   Run run;
   run.id = rows.text(row, Column::kRunId);
   run.experiment = rows.text(row, Column::kExperiment);
-  run.commit = commit_id_from_bytes(rows.bytes(row, Column::kCommitId));
+  if (const auto commit = rows.bytes(row, Column::kCommitId); !commit.empty()) {
+    run.commit = commit_id_from_bytes(commit);
+  }
   run.branch = rows.text(row, Column::kBranch);
   run.artifacts = rows.strings(row, Column::kArtifacts);
   run.source.git_sha = rows.text(row, Column::kGitSha);
@@ -256,6 +283,8 @@ Run run_from(const db::Rows& rows, size_t row) {
   run.labels.notes = rows.text(row, Column::kNotes);
   const auto tags = rows.strings(row, Column::kTags);
   run.labels.tags.insert(tags.begin(), tags.end());
+  run.state = parse_run_state(rows.text(row, Column::kState));
+  run.seen = from_millis(rows.integer(row, Column::kSeenMs));
   return run;
 }
 
@@ -282,9 +311,13 @@ std::vector<std::string> texts_of(const std::set<std::string>& texts) {
   return {texts.begin(), texts.end()};
 }
 
-std::string number_text(std::string_view text) {
-  const auto number = parse_number(text);
-  return number ? to_text(*number) : std::string();
+db::Bytes commit_of(const Run& run) {
+  return {run.has_commit() ? view_of(run.commit) : std::string_view()};
+}
+
+/// Values count for the commit if the run has finished.
+db::Bytes counted_commit(const Run& run) {
+  return {run.state == RunState::kFinished ? commit_of(run).value : std::string_view()};
 }
 
 void insert_metrics(db::Connection& connection, int32_t repo, const Run& run) {
@@ -296,8 +329,8 @@ void insert_metrics(db::Connection& connection, int32_t repo, const Run& run) {
     splits.push_back(metric.split);
     values.push_back(to_text(metric.value));
   }
-  connection.run(kInsertMetrics, {repo, db::Bytes{view_of(run.commit)}, kApiOrigin, run.id,
-                                  to_millis(run.created), names, splits, values});
+  connection.run(kInsertMetrics, {repo, counted_commit(run), kApiOrigin, run.id,
+                                  to_millis(run.seen), names, splits, values});
 }
 
 void insert_params(db::Connection& connection, int32_t repo, const Run& run) {
@@ -309,8 +342,8 @@ void insert_params(db::Connection& connection, int32_t repo, const Run& run) {
     values.push_back(value);
     numbers.push_back(number_text(value));
   }
-  connection.run(kInsertParams, {repo, db::Bytes{view_of(run.commit)}, kApiOrigin, run.id,
-                                 to_millis(run.created), names, values, numbers});
+  connection.run(kInsertParams, {repo, counted_commit(run), kApiOrigin, run.id, to_millis(run.seen),
+                                 names, values, numbers});
 }
 
 std::optional<std::vector<std::string>> metrics_of(const std::optional<RunColumns>& columns) {
@@ -341,18 +374,17 @@ RunStore::Creation RunStore::create(RepositoryId repository, const Run& run,
   };
   const int32_t repo = static_cast<int32_t>(repository);
   return pool_.transaction([&](db::Connection& connection) -> Creation {
-    if (!meta::Commits::hold(connection, repository, std::span(&run.commit, 1))) {
+    if (run.has_commit() &&
+        !meta::Commits::hold(connection, repository, std::span(&run.commit, 1))) {
       throw Error(ErrorCode::kNotFound, reason::kCommitNotFound, "commit not found");
     }
-    const bool made =
-        connection
-            .run(kInsert, {repo, run.id, run.experiment, db::Bytes{view_of(run.commit)}, run.branch,
-                           run.artifacts, run.source.git_sha, run.source.ci_url, run.source.user,
-                           run.owner, to_millis(run.created), request.key, db::Bytes{request.hash},
-                           lines_of(run.objects), run.labels.name, run.labels.notes,
-                           texts_of(run.labels.tags)})
-            .affected() == 1;
-    if (!made) {
+    const db::Rows made =
+        connection.run(kInsert, {repo, run.id, run.experiment, commit_of(run), run.branch,
+                                 run.artifacts, run.source.git_sha, run.source.ci_url,
+                                 run.source.user, run.owner, to_millis(run.created), request.key,
+                                 db::Bytes{request.hash}, lines_of(run.objects), run.labels.name,
+                                 run.labels.notes, texts_of(run.labels.tags), to_text(run.state)});
+    if (made.empty()) {
       const db::Rows known =
           connection.run(kSelectByKey, {repo, run.experiment, run.owner, request.key.value_or("")});
       if (known.empty()) throw Error(ErrorCode::kUnavailable, "recording a run: try again");
@@ -361,7 +393,41 @@ RunStore::Creation RunStore::create(RepositoryId repository, const Run& run,
     }
     if (!run.metrics.empty()) insert_metrics(connection, repo, run);
     if (!run.params.empty()) insert_params(connection, repo, run);
-    connection.run(kCharge, {repo, run.owner, run.id, int64_t{0}});
+    connection.run(kChargeRun, {repo, run.owner, run.id, int64_t{0}});
+    return {Outcome::kMade, run.id, from_millis(made.integer(0, 0))};
+  });
+}
+
+RunStore::Creation RunStore::complete(RepositoryId repository, const Run& run,
+                                      std::string_view hash) {
+  struct Column {
+    enum : int { kExperiment, kState, kRequestHash, kCreatedMs, kBytes, kOwned };
+  };
+  const int32_t repo = static_cast<int32_t>(repository);
+  return pool_.transaction([&](db::Connection& connection) -> Creation {
+    if (!meta::Commits::hold(connection, repository, std::span(&run.commit, 1))) {
+      throw Error(ErrorCode::kNotFound, reason::kCommitNotFound, "commit not found");
+    }
+    const db::Rows started = connection.run(kSelectStarted, {repo, run.id, run.owner});
+    if (started.empty() || started.text(0, Column::kExperiment) != run.experiment) {
+      return {Outcome::kMissing, run.id};
+    }
+    if (!started.boolean(0, Column::kOwned)) return {Outcome::kForeign, run.id};
+    if (started.text(0, Column::kState) != to_text(RunState::kRunning)) {
+      const bool same = started.bytes(0, Column::kRequestHash) == hash;
+      return {same ? Outcome::kKnown : Outcome::kOther, run.id};
+    }
+    connection.run(kComplete, {repo, run.id, commit_of(run), run.branch, run.artifacts,
+                               run.source.git_sha, run.source.ci_url, run.source.user,
+                               db::Bytes{hash}, lines_of(run.objects), to_text(run.state)});
+    if (run.state == RunState::kFinished) {
+      for (const db::Query& move : {kMoveMetrics, kMoveParams}) {
+        connection.run(move, {repo, run.id, commit_of(run), to_millis(run.seen)});
+      }
+    }
+    if (!run.metrics.empty()) insert_metrics(connection, repo, run);
+    if (!run.params.empty()) insert_params(connection, repo, run);
+    connection.run(kChargeRun, {repo, run.owner, run.id, started.integer(0, Column::kBytes)});
     return {Outcome::kMade, run.id};
   });
 }
@@ -400,18 +466,19 @@ Page<Run> RunStore::list(RepositoryId repository, const RunFilter& filter, const
   const auto run = [&] {
     const db::Bytes rules{rules_hash};
     if (order.metric.empty()) {
-      return pool_.run(order.descending ? kSelectNewest : kSelectOldest,
-                       {repo, filter.experiment, filter.branches, filter.git_sha, metric_names,
-                        metric_ops, metric_numbers, param_names, param_ops, param_values,
-                        param_numbers, after, rows_max, rules, filter.name, texts_of(filter.tags)},
-                       db::Pool::Retry::kRead);
+      return pool_.run(
+          order.descending ? kSelectNewest : kSelectOldest,
+          {repo, filter.experiment, filter.branches, filter.git_sha, metric_names, metric_ops,
+           metric_numbers, param_names, param_ops, param_values, param_numbers, after, rows_max,
+           rules, filter.name, texts_of(filter.tags), filter.state},
+          db::Pool::Retry::kRead);
     }
     const int32_t sign = order.descending ? -1 : 1;
     return pool_.run(
         kSelectByMetric,
         {repo, filter.experiment, filter.branches, filter.git_sha, metric_names, metric_ops,
          metric_numbers, param_names, param_ops, param_values, param_numbers, after, rows_max,
-         rules, filter.name, texts_of(filter.tags), order.metric, sign},
+         rules, filter.name, texts_of(filter.tags), filter.state, order.metric, sign},
         db::Pool::Retry::kRead);
   };
   Page<Run> page = page_of<Run>(run(), limit, run_from, &Run::id);
@@ -450,7 +517,7 @@ bool RunStore::relabel(RepositoryId repository, std::string_view id,
     const db::Rows changed = connection.run(
         kUpdateLabels, {repo, id, change.name, change.notes,
                         change.tags ? std::optional(texts_of(*change.tags)) : std::nullopt});
-    connection.run(kCharge, {repo, changed.text(0, 0), id, before.integer(0, 0)});
+    connection.run(kChargeRun, {repo, changed.text(0, 0), id, before.integer(0, 0)});
     return true;
   });
 }

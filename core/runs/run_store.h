@@ -23,6 +23,7 @@ struct RunFilter {
   std::optional<std::vector<std::string>> branches{};  ///< one of these
   std::string git_sha{};
   std::string name{};                 ///< a part of the name; the case of letters does not matter
+  std::string state{};                ///< as to_text(RunState)
   std::set<std::string> tags{};       ///< all of these
   std::vector<RunCondition> where{};  ///< all must hold
 };
@@ -40,21 +41,28 @@ struct RunLabelsChange {
   std::optional<std::set<std::string>> tags{};
 };
 
-/// Runs are only ever added; their labels change. Safe from any thread.
+/// Runs that have ended change in their labels alone. Safe from any thread.
 class RunStore {
  public:
   explicit RunStore(db::Pool& pool) : pool_(pool) {}
 
   enum class Outcome {
     kMade,
-    kKnown,  ///< the run of the same request under the same key
-    kOther,  ///< the key has a run of another request
+    kKnown,    ///< the run of the same request under the same key
+    kOther,    ///< the key has a run of another request; the started run has ended
+    kForeign,  ///< another user started it
+    kMissing,  ///< no such run was started in the experiment
   };
   struct Creation {
     Outcome outcome = Outcome::kMade;
     std::string id;  ///< of the run that is there now
+    Instant seen{};  ///< of a run that was made
   };
   Creation create(RepositoryId repository, const Run& run, const RunRequestKey& request);
+
+  /// Ends the running run of this id on its commit: its values count for it if the run has
+  /// finished, and those that it wrote before too. `hash`: of the request.
+  Creation complete(RepositoryId repository, const Run& run, std::string_view hash);
 
   /// Returns whether the user made the run; nullopt: it is not there.
   std::optional<bool> owned(RepositoryId repository, std::string_view id, std::string_view user);

@@ -19,14 +19,16 @@
 #include "core/meta/commits.h"
 #include "core/runs/extraction.h"
 #include "core/runs/extraction_store.h"
+#include "core/runs/live_run_store.h"
 
 namespace tarn::runs {
 namespace {
 
 /// A hash of everything the client sent.
-std::string hash_of(const RunRecording& recording, const Run& run) {
+std::string hash_of(const Run& run, std::string_view branch) {
   std::string text;
-  put_bytes(text, view_of(recording.commit));
+  put_bytes(text, view_of(run.commit));
+  put_bytes(text, to_text(run.state));
   put_varint(text, run.params.size());
   for (const auto& [name, value] : run.params) {
     put_bytes(text, name);
@@ -52,17 +54,8 @@ std::string hash_of(const RunRecording& recording, const Run& run) {
     put_bytes(text, path);
     put_bytes(text, digest);
   }
-  if (!recording.branch.empty()) put_bytes(text, recording.branch);
+  if (!branch.empty()) put_bytes(text, branch);
   return sha256(text);
-}
-
-void check_key(const std::optional<std::string>& key) {
-  if (!key) return;
-  if (key->empty() || key->size() > kIdempotencyKeyBytesMax || !is_utf8(*key) ||
-      key->find('\0') != std::string::npos) {
-    throw_invalid(str_cat("idempotency_key: must be 1 to ", kIdempotencyKeyBytesMax,
-                          " bytes of UTF-8 without NUL"));
-  }
 }
 
 Run find_run(branch::Engine& engine, RepositoryId repository, std::string_view id) {
@@ -125,6 +118,26 @@ void check_reporter(branch::Engine& engine, const Repository& repository, const 
                       repository.name.str(), "/branch/*"));
 }
 
+RecordedRun complete_run(branch::Engine& engine, const Repository& repository, const Run& run,
+                         std::string_view branch) {
+  const auto made = RunStore(engine.pool).complete(repository.id, run, hash_of(run, branch));
+  switch (made.outcome) {
+    case RunStore::Outcome::kMade:
+    case RunStore::Outcome::kKnown:
+      return {find_run(engine, repository.id, run.id), made.outcome == RunStore::Outcome::kMade};
+    case RunStore::Outcome::kMissing:
+      throw Error(ErrorCode::kNotFound, reason::kRunNotFound,
+                  str_cat("run ", run.id, ": not found in experiment ", run.experiment));
+    case RunStore::Outcome::kForeign:
+      throw Error(ErrorCode::kPermissionDenied, reason::kNotRunOwner,
+                  str_cat("run ", run.id, ": another user started it"));
+    case RunStore::Outcome::kOther:
+      break;
+  }
+  throw Error(ErrorCode::kConflict, reason::kRunEnded,
+              str_cat("run ", run.id, ": has ended with other values, start another one"));
+}
+
 /// `all`: there are no other unread commits.
 void warn_of_unread(const UnreadCommits& left, bool all, std::vector<std::string>& warnings) {
   if (left.count == 0) return;
@@ -138,7 +151,9 @@ void warn_of_unread(const UnreadCommits& left, bool all, std::vector<std::string
 std::vector<CommitId> unread_of(branch::Engine& engine, RepositoryId repository,
                                 const std::vector<Run>& runs, const std::string& rules_hash) {
   std::set<CommitId> commits;
-  for (const Run& run : runs) commits.insert(run.commit);
+  for (const Run& run : runs) {
+    if (run.has_commit()) commits.insert(run.commit);
+  }
   const std::vector<CommitId> all(commits.begin(), commits.end());
   for (const CommitId& done : ExtractionStore(engine.pool).done(repository, all, rules_hash)) {
     commits.erase(done);
@@ -154,6 +169,15 @@ void warn_of_cut(RunList& list, size_t commit_max) {
                                   " metrics or parameters, of which the others are not shown"));
 }
 
+RunCurve curve_of(const Run& run, const LiveCurve& curve) {
+  RunCurve out{.run = run.id, .commit = run.commit, .points = {}};
+  out.sampled = static_cast<int64_t>(curve.shown.size()) < curve.points;
+  for (const Point& point : curve.shown) {
+    out.points.items.push_back({out.points.items.size(), point});
+  }
+  return out;
+}
+
 std::vector<std::string> names_in(const RunQuery& query) {
   std::vector<std::string> names;
   for (const RunCondition& condition : query.where) names.push_back(condition.name);
@@ -165,9 +189,9 @@ std::vector<std::string> names_in(const RunQuery& query) {
 
 RecordedRun record_run(branch::Engine& engine, const Repository& repository,
                        const RunRecording& recording) {
-  check_key(recording.idempotency_key);
+  check_idempotency_key(recording.idempotency_key);
   const Instant now = engine.clock.now();
-  Run run{.id = make_run_id(now),
+  Run run{.id = recording.run.empty() ? make_run_id(now) : parse_run_id(recording.run),
           .experiment = parse_experiment_name(recording.experiment),
           .commit = recording.commit,
           .branch = {},
@@ -177,8 +201,10 @@ RecordedRun record_run(branch::Engine& engine, const Repository& repository,
           .objects = recording.objects,
           .source = recording.source,
           .labels = recording.labels,
+          .state = recording.state,
           .owner = recording.owner,
-          .created = now};
+          .created = now,
+          .seen = now};
   std::sort(run.metrics.begin(), run.metrics.end(), [](const RunMetric& a, const RunMetric& b) {
     return std::tie(a.name, a.split) < std::tie(b.name, b.split);
   });
@@ -194,18 +220,35 @@ RecordedRun record_run(branch::Engine& engine, const Repository& repository,
   check_reporter(engine, repository, run.commit, recording);
   branch::check_objects(engine.nodes, commit.root, run.objects);
   run.branch = branch_of(engine, runs, repository.id, commit, recording.branch);
-  const auto made =
-      runs.create(repository.id, run, {recording.idempotency_key, hash_of(recording, run)});
+  if (!recording.run.empty()) return complete_run(engine, repository, run, recording.branch);
+  return create_run(engine, repository, std::move(run), recording.idempotency_key,
+                    recording.branch);
+}
+
+void check_idempotency_key(const std::optional<std::string>& key) {
+  if (!key) return;
+  if (key->empty() || key->size() > kIdempotencyKeyBytesMax || !is_utf8(*key) ||
+      key->find('\0') != std::string::npos) {
+    throw_invalid(str_cat("idempotency_key: must be 1 to ", kIdempotencyKeyBytesMax,
+                          " bytes of UTF-8 without NUL"));
+  }
+}
+
+RecordedRun create_run(branch::Engine& engine, const Repository& repository, Run run,
+                       const std::optional<std::string>& key, std::string_view branch) {
+  RunStore runs(engine.pool);
+  const auto made = runs.create(repository.id, run, {key, hash_of(run, branch)});
   switch (made.outcome) {
     case RunStore::Outcome::kMade:
+      run.seen = made.seen;
       return {std::move(run), true};
     case RunStore::Outcome::kKnown:
       return {find_run(engine, repository.id, made.id), false};
-    case RunStore::Outcome::kOther:
-      break;
+    default:
+      if (run.state == RunState::kRunning) return {find_run(engine, repository.id, made.id), false};
   }
   throw Error(ErrorCode::kConflict, reason::kIdempotencyKeyReused,
-              str_cat("idempotency_key \"", *recording.idempotency_key, "\": run ", made.id,
+              str_cat("idempotency_key \"", key.value_or(""), "\": run ", made.id,
                       " of another request has it, take another key"));
 }
 
@@ -243,6 +286,7 @@ RunList list_runs(branch::Engine& engine, const Repository& repository, const Ru
                    .branches = std::nullopt,
                    .git_sha = query.git_sha,
                    .name = query.name,
+                   .state = query.state ? std::string(to_text(*query.state)) : "",
                    .tags = query.tags,
                    .where = query.where};
   if (!query.branch.empty())
@@ -315,13 +359,19 @@ std::vector<RunCurve> run_curves(branch::Engine& engine, const Repository& repos
   const std::vector<Run> runs = RunStore(engine.pool).find_all(repository.id, ids, RunColumns{});
   if (runs.empty()) branch::check_exists(engine, repository);
   std::vector<CommitId> commits;
-  for (const Run& run : runs) commits.push_back(run.commit);
+  auto live = split.empty() ? LiveRunStore(engine.pool).curves(repository.id, ids, name, limit)
+                            : std::map<std::string, LiveCurve>();
+  for (const Run& run : runs) {
+    if (run.has_commit() && !live.contains(run.id)) commits.push_back(run.commit);
+  }
   commit_facts(engine, repository.id, commits, {.names = {std::string(name)}});
   const auto curves =
       ExtractionStore(engine.pool).first_points(repository.id, commits, name, split, limit);
   std::vector<RunCurve> out;
   for (const Run& run : runs) {
-    if (const auto found = curves.find(run.commit); found != curves.end()) {
+    if (const auto written = live.find(run.id); written != live.end()) {
+      out.push_back(curve_of(run, written->second));
+    } else if (const auto found = curves.find(run.commit); found != curves.end()) {
       out.push_back({run.id, run.commit, found->second});
     }
   }

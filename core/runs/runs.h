@@ -27,7 +27,9 @@ constexpr uint32_t kRunColumnsListedMax = 2'000;
 
 struct RunRecording {
   std::string experiment;
-  CommitId commit;  ///< never a name, which may have moved since it was measured
+  CommitId commit;    ///< never a name, which may have moved since it was measured
+  std::string run{};  ///< id of a run of start_run, which ends on the commit; "" = a new one
+  RunState state = RunState::kFinished;  ///< or kFailed: then its values count for no gate
   /// Where the commit was made, as who records it says; it may be gone. "" = the branch whose head
   /// the commit is, if it is that of exactly one.
   std::string branch{};
@@ -49,9 +51,18 @@ struct RecordedRun {
 /// the experiment's name, the key, a branch that lacks the commit), not_found (repository, commit),
 /// permission_denied (read-only repository; reason "not_author": who has not made the commit needs
 /// fs:CreateRun on every branch), conflict (reason "idempotency_key_reused": the key has a run of
-/// another request; as check_objects: the commit has other objects than were measured).
+/// another request; as check_objects: the commit has other objects than were measured; reason
+/// "run_ended"). Of a started run labels and key are ignored, and what it has already stays unless
+/// it is given again; not_found (reason "run_not_found") and permission_denied (reason
+/// "not_run_owner") are of that too.
 RecordedRun record_run(branch::Engine& engine, const Repository& repository,
                        const RunRecording& recording);
+
+/// Throws invalid_argument.
+void check_idempotency_key(const std::optional<std::string>& key);
+/// Stores a run that was checked, once for its key. Throws as record_run.
+RecordedRun create_run(branch::Engine& engine, const Repository& repository, Run run,
+                       const std::optional<std::string>& key, std::string_view branch);
 
 struct RunRelabelling {
   RunLabelsChange change;
@@ -74,6 +85,7 @@ struct RunQuery {
   std::string git_sha{};     ///< "" = any
   std::string name{};        ///< as in RunFilter
   std::set<std::string> tags{};
+  std::optional<RunState> state{};  ///< absent = any
   std::vector<RunCondition> where{};
   RunOrder order{};
   std::optional<RunColumns> columns{};  ///< absent = all metrics and parameters
@@ -102,16 +114,18 @@ RunList named_runs(branch::Engine& engine, const Repository& repository,
 /// most: the names that list_runs may be asked for. Throws: not_found (repository).
 std::vector<std::string> run_columns(branch::Engine& engine, const Repository& repository);
 
-/// The beginning of a curve of a run's commit.
+/// The curve of a run, or its beginning in a file of the run's commit.
 struct RunCurve {
   std::string run;
   CommitId commit;
   Page<SeriesPoint> points;
+  bool sampled = false;  ///< the points are those that LiveRunStore::curves shows of more
 };
-/// The first `limit` points of the metric of each of these runs, of the newest file that has a
-/// curve of it; metric_series has the others. Runs that are not there and those without a curve are
-/// absent. Throws: invalid_argument (more than kNamedCurvesMax, a bad id), not_found (repository),
-/// unavailable (store).
+/// The curve of the metric that each of these runs wrote while it ran, with at most `limit` points,
+/// at least 3. Of runs that wrote none the first `limit` points of the newest file of the commit
+/// that has a curve of it; metric_series has the others. Runs that are not there and those without
+/// a curve are absent. Throws: invalid_argument (more than kNamedCurvesMax, a bad id), not_found
+/// (repository), unavailable (store).
 std::vector<RunCurve> run_curves(branch::Engine& engine, const Repository& repository,
                                  const std::vector<std::string>& ids, std::string_view name,
                                  std::string_view split, uint32_t limit);

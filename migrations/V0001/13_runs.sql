@@ -1,11 +1,12 @@
 -- Runs, and what is measured of commits.
 
--- One row is a run; only its labels (name, notes, tags) ever change. run_id falls with time: the newest comes first.
+-- One row is a run. A recorded one has ended; one that was started is written until it ends. After that only its labels
+-- (name, notes, tags) change. run_id falls with time: the newest comes first.
 CREATE TABLE runs (
   repo_id         integer NOT NULL,
   run_id          text COLLATE "C" NOT NULL,
   experiment      text COLLATE "C" NOT NULL,
-  commit_id       bytea NOT NULL,
+  commit_id       bytea NOT NULL,                   -- '' unless the run has ended on a commit
   branch          text COLLATE "C" NOT NULL,        -- the name at that time; '' when it is not known
   artifacts       text[] NOT NULL,
   git_sha         text COLLATE "C" NOT NULL,
@@ -20,6 +21,8 @@ CREATE TABLE runs (
   name            text COLLATE "C" NOT NULL DEFAULT '',
   notes           text NOT NULL DEFAULT '',
   tags            text[] NOT NULL DEFAULT '{}',     -- in byte order, each once
+  state           text NOT NULL DEFAULT 'finished' CHECK (state IN ('running', 'finished', 'failed')),
+  seen_at         timestamptz NOT NULL DEFAULT clock_timestamp(), -- the last heartbeat, or the end
   PRIMARY KEY (repo_id, run_id)
 );
 CREATE INDEX runs_by_experiment ON runs (repo_id, experiment, run_id);
@@ -30,8 +33,31 @@ CREATE UNIQUE INDEX runs_idempotency ON runs (repo_id, experiment, owner, owner_
   WHERE idempotency_key IS NOT NULL;
 CREATE TRIGGER runs_in_repository BEFORE INSERT ON runs FOR EACH ROW EXECUTE FUNCTION require_repository();
 
+-- Returns the state of a run: 'stale' if it is running and has had no heartbeat for five minutes. Called by runs::RunStore.
+CREATE FUNCTION run_state(p_state text, p_seen timestamptz) RETURNS text LANGUAGE sql STABLE AS $$
+  SELECT CASE WHEN p_state = 'running' AND p_seen < clock_timestamp() - interval '5 minutes' THEN 'stale' ELSE p_state END
+$$;
+
+-- One row is a piece of a curve that a run wrote while it ran; core/metrics/series.cc encodes the body. The rows of a
+-- curve never overlap in their steps. What is drawn of a long curve is in the columns.
+CREATE TABLE run_points (
+  repo_id    integer NOT NULL,
+  run_id     text COLLATE "C" NOT NULL,
+  name       text COLLATE "C" NOT NULL,
+  first_step bigint NOT NULL,
+  points     integer NOT NULL,
+  last_step  bigint NOT NULL,
+  last_value double precision NOT NULL,
+  low_step   bigint NOT NULL,                       -- of the lowest value
+  low        double precision NOT NULL,
+  high_step  bigint NOT NULL,                       -- of the highest value
+  high       double precision NOT NULL,
+  body       bytea NOT NULL,
+  PRIMARY KEY (repo_id, run_id, name, first_step)
+);
+
 -- One row is a number that was measured of a commit. core/metrics/metric.h lists the origins; source is the run, the
--- metadata key or the path.
+-- metadata key or the path. commit_id is '' for numbers of runs that have not finished on a commit, which no gate reads.
 CREATE TABLE metrics (
   repo_id     integer NOT NULL,
   commit_id   bytea NOT NULL,
@@ -50,7 +76,7 @@ CREATE INDEX metrics_of_runs ON metrics (repo_id, source, name) INCLUDE (split, 
 CREATE INDEX metrics_of_commits ON metrics (repo_id, commit_id, name, split) WHERE origin IN (1, 2);
 CREATE INDEX metrics_by_file ON metrics (repo_id, file_id) WHERE file_id IS NOT NULL;
 
--- One row is a parameter of a run or commit.
+-- One row is a parameter of a run or commit; commit_id as in metrics.
 CREATE TABLE params (
   repo_id     integer NOT NULL,
   commit_id   bytea NOT NULL,

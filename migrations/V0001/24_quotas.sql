@@ -107,16 +107,23 @@ BEGIN
 END
 $$;
 
--- Returns the bytes of a run that the API recorded; values that were read from commits and files are paid with those.
--- Called by count_metadata and runs::RunStore.
-CREATE FUNCTION run_metadata_bytes(p_repo integer, p_run text) RETURNS bigint LANGUAGE sql STABLE AS $$
+-- Returns the bytes of a run that the API recorded, without its curves; values that were read from commits and files are
+-- paid with those. Called by run_metadata_bytes, runs::RunStore and runs::LiveRunStore.
+CREATE FUNCTION run_values_bytes(p_repo integer, p_run text) RETURNS bigint LANGUAGE sql STABLE AS $$
   SELECT 200 + octet_length(array_to_string(r.artifacts || r.objects, '')) + octet_length(r.ci_url) + octet_length(r.source_user)
     + octet_length(r.name) + octet_length(r.notes) + octet_length(array_to_string(r.tags, ''))
     + (SELECT coalesce(sum(100 + octet_length(m.name) + octet_length(m.split)), 0) FROM metrics m
-       WHERE m.repo_id = r.repo_id AND m.commit_id = r.commit_id AND m.source = r.run_id)
+       WHERE m.repo_id = r.repo_id AND m.source = r.run_id AND m.origin = 0)
     + (SELECT coalesce(sum(100 + octet_length(p.name) + octet_length(p.value)), 0) FROM params p
-       WHERE p.repo_id = r.repo_id AND p.commit_id = r.commit_id AND p.source = r.run_id)
+       WHERE p.repo_id = r.repo_id AND p.source = r.run_id AND p.origin = 0)
   FROM runs r WHERE r.repo_id = p_repo AND r.run_id = p_run
+$$;
+
+-- Returns the bytes of a run with its curves. Called by count_metadata.
+CREATE FUNCTION run_metadata_bytes(p_repo integer, p_run text) RETURNS bigint LANGUAGE sql STABLE AS $$
+  SELECT run_values_bytes(p_repo, p_run)
+    + (SELECT coalesce(sum(100 + octet_length(c.name) + octet_length(c.body)), 0) FROM run_points c
+       WHERE c.repo_id = p_repo AND c.run_id = p_run)::bigint
 $$;
 
 -- Returns the bytes of a commit. Called by charge_commit and count_metadata.

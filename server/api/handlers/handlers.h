@@ -191,6 +191,9 @@ Plain list_experiment_runs, list_run_columns, get_experiment_run, get_commit_met
     get_metric_series, list_metric_series, get_metric_files;
 Reads<json::RecordRun> record_run;
 Reads<runs::RunLabelsChange> update_run;
+Reads<runs::RunStart> start_run;
+Reads<runs::RunBatch> log_run_steps;
+Reads<RunState> end_run;
 Reads<std::vector<std::string>> set_metric_files;
 
 // searches.cc

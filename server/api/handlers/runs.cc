@@ -6,6 +6,7 @@
 #include "core/base/error.h"
 #include "core/base/str_cat.h"
 #include "core/runs/extraction.h"
+#include "core/runs/live_runs.h"
 #include "server/api/handlers/handlers.h"
 #include "server/api/json/run.h"
 #include "server/api/json/writer.h"
@@ -30,7 +31,7 @@ size_t index_from(std::string_view after) {
 http::Response list_named_runs(const Context& context, Call& call,
                                const std::vector<std::string>& ids) {
   for (const std::string_view other :
-       {"experiment", "branch", "git_sha", "name", "tag", "where", "order", "after"}) {
+       {"experiment", "branch", "git_sha", "name", "tag", "state", "where", "order", "after"}) {
     if (call.parameter(other).empty()) continue;
     throw_invalid(str_cat("argument id: names the runs, leave ", other, " out"));
   }
@@ -53,6 +54,8 @@ http::Response record_run(const Context& context, Call& call, json::RecordRun gi
       runs::record_run(context.engine, repository_of(context, call),
                        {.experiment = call.path("experiment"),
                         .commit = given.commit,
+                        .run = std::move(given.run),
+                        .state = given.state,
                         .branch = std::move(given.branch),
                         .params = std::move(given.params),
                         .metrics = std::move(given.metrics),
@@ -64,6 +67,26 @@ http::Response record_run(const Context& context, Call& call, json::RecordRun gi
                         .address = call.request.peer,
                         .idempotency_key = std::move(given.idempotency_key)});
   return json_response(recorded.made ? 201 : 200, json::run_body(recorded.run));
+}
+
+http::Response start_run(const Context& context, Call& call, runs::RunStart start) {
+  start.experiment = call.path("experiment");
+  start.owner = call.caller.user.name;
+  const runs::RecordedRun started =
+      runs::start_run(context.engine, repository_of(context, call), start);
+  return json_response(started.made ? 201 : 200, json::run_body(started.run));
+}
+
+http::Response log_run_steps(const Context& context, Call& call, runs::RunBatch batch) {
+  runs::write_run(context.engine, repository_of(context, call), parse_run_id(call.path("run")),
+                  call.caller.user.name, batch);
+  return empty_response(204);
+}
+
+http::Response end_run(const Context& context, Call& call, RunState state) {
+  return json_response(200, json::run_body(runs::end_run(
+                                context.engine, repository_of(context, call),
+                                parse_run_id(call.path("run")), call.caller.user.name, state)));
 }
 
 http::Response update_run(const Context& context, Call& call, runs::RunLabelsChange change) {
@@ -84,11 +107,15 @@ http::Response list_experiment_runs(const Context& context, Call& call) {
                        .git_sha = std::string(call.parameter("git_sha")),
                        .name = std::string(call.parameter("name")),
                        .tags = {tags.begin(), tags.end()},
+                       .state = std::nullopt,
                        .where = {},
                        .order = parse_run_order(call.parameter("order")),
                        .columns = std::nullopt,
                        .after = std::string(call.parameter("after")),
                        .limit = call.amount()};
+  if (const auto state = call.parameter("state"); !state.empty()) {
+    query.state = parse_run_state(state);
+  }
   for (const std::string& text : call.query.values("where")) {
     query.where.push_back(parse_run_condition(text));
   }

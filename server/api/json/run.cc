@@ -36,6 +36,33 @@ std::vector<RunMetric> metrics_of(const Value& metrics) {
   return out;
 }
 
+std::map<std::string, std::string> params_of(const Value& body) {
+  std::map<std::string, std::string> out;
+  if (const auto params = body.find("params")) {
+    for (const auto& [name, value] : params->members()) out[name] = value.scalar_text();
+  }
+  return out;
+}
+
+RunSource source_of(const Value& body) {
+  const auto source = body.find("source");
+  if (!source) return {};
+  return {.git_sha = source->text_or_empty("git_sha"),
+          .ci_url = source->text_or_empty("ci_url"),
+          .user = source->text_or_empty("user")};
+}
+
+RunLabels labels_of(const Value& body) {
+  runs::RunLabelsChange given = parse_run_labels(body);
+  return {.name = std::move(given.name).value_or(""),
+          .notes = std::move(given.notes).value_or(""),
+          .tags = std::move(given.tags).value_or(std::set<std::string>())};
+}
+
+std::string commit_text(const CommitId& commit) {
+  return commit == CommitId{} ? "" : to_text(commit);
+}
+
 /// A name would mean another commit once it has moved, whose bytes nobody measured.
 CommitId measured_commit(const Value& body) {
   const auto commit = body.find("commit");
@@ -67,7 +94,7 @@ void write_run_members(Writer& out, const Run& run) {
   for (const std::string& glob : run.artifacts) out.text(glob);
   out.end_array();
   out.text("branch", run.branch);
-  out.text("commit_id", to_text(run.commit));
+  out.text("commit_id", commit_text(run.commit));
   out.text("creation_date", to_rfc3339(run.created));
   out.text("experiment", run.experiment);
   out.text("id", run.id);
@@ -85,12 +112,14 @@ void write_run_members(Writer& out, const Run& run) {
   out.text("notes", run.labels.notes);
   out.text("owner", run.owner);
   out.text_map("params", run.params);
+  out.text("seen_date", to_rfc3339(run.seen));
   out.key("source");
   out.begin_object();
   out.text("ci_url", run.source.ci_url);
   out.text("git_sha", run.source.git_sha);
   out.text("user", run.source.user);
   out.end_object();
+  out.text("state", to_text(run.state));
   out.texts("tags", {run.labels.tags.begin(), run.labels.tags.end()});
 }
 
@@ -105,13 +134,47 @@ runs::RunLabelsChange parse_run_labels(const Value& body) {
   return out;
 }
 
+runs::RunStart parse_start_run(const Value& body) {
+  return {.experiment = {},
+          .branch = body.text_or_empty("branch"),
+          .params = params_of(body),
+          .source = source_of(body),
+          .labels = labels_of(body),
+          .owner = {},
+          .idempotency_key = body.find_text("idempotency_key")};
+}
+
+runs::RunBatch parse_run_steps(const Value& body) {
+  runs::RunBatch out{.params = params_of(body)};
+  const auto steps = body.find("steps");
+  if (!steps) return out;
+  std::map<std::string, std::vector<Point>> curves;
+  for (const Value& item : steps->items()) {
+    const int64_t step = item.at("step").integer(0, runs::kRunStepMax);
+    for (const auto& [name, value] : item.at("metrics").members()) {
+      curves[name].push_back({step, value.number()});
+    }
+  }
+  for (auto& [name, points] : curves) out.curves.push_back({.name = name, .points = points});
+  return out;
+}
+
+RunState parse_end_run(const Value& body) {
+  const Value given = body.at("state");
+  const std::string text = given.text();
+  for (const RunState state : {RunState::kFinished, RunState::kFailed}) {
+    if (to_text(state) == text) return state;
+  }
+  given.fail("expected \"finished\" or \"failed\"");
+}
+
 RecordRun parse_record_run(const Value& body) {
   RecordRun out;
   out.commit = measured_commit(body);
   out.branch = body.text_or_empty("branch");
-  if (const auto params = body.find("params")) {
-    for (const auto& [name, value] : params->members()) out.params[name] = value.scalar_text();
-  }
+  out.run = body.text_or_empty("run");
+  if (body.find("state")) out.state = parse_end_run(body);
+  out.params = params_of(body);
   if (const auto metrics = body.find("metrics")) {
     out.metrics = metrics_of(*metrics);
   }
@@ -121,15 +184,8 @@ RecordRun parse_record_run(const Value& body) {
   if (const auto objects = body.find("objects")) {
     out.objects = parse_expected_objects(*objects, kRunObjectsMax);
   }
-  if (const auto source = body.find("source")) {
-    out.source = {.git_sha = source->text_or_empty("git_sha"),
-                  .ci_url = source->text_or_empty("ci_url"),
-                  .user = source->text_or_empty("user")};
-  }
-  runs::RunLabelsChange labels = parse_run_labels(body);
-  out.labels = {.name = std::move(labels.name).value_or(""),
-                .notes = std::move(labels.notes).value_or(""),
-                .tags = std::move(labels.tags).value_or(std::set<std::string>())};
+  out.source = source_of(body);
+  out.labels = labels_of(body);
   out.idempotency_key = body.find_text("idempotency_key");
   return out;
 }
@@ -211,7 +267,7 @@ std::string run_curves_body(const std::vector<runs::RunCurve>& curves) {
   out.begin_array();
   for (const runs::RunCurve& curve : curves) {
     out.begin_object();
-    out.text("commit_id", to_text(curve.commit));
+    out.text("commit_id", commit_text(curve.commit));
     out.boolean("has_more", curve.points.has_more);
     out.text("next_offset", curve.points.next);
     out.key("points");
@@ -221,6 +277,7 @@ std::string run_curves_body(const std::vector<runs::RunCurve>& curves) {
     }
     out.end_array();
     out.text("run", curve.run);
+    out.boolean("sampled", curve.sampled);
     out.end_object();
   }
   out.end_array();

@@ -35,7 +35,8 @@ LEAVES = set(
     setPullRequestReviewers reviewPullRequest withdrawPullRequestReview createPullRequestComment updatePullRequestComment
     deletePullRequestComment
     abortPresignMultipartUpload uploadPart uploadPartCopy importCancel
-    compareCandidates recordRun updateExperimentRun evaluateGatePolicy reportCheck approvePromotion rejectPromotion cancelPromotion
+    compareCandidates recordRun startRun logRunSteps endRun updateExperimentRun
+    evaluateGatePolicy reportCheck approvePromotion rejectPromotion cancelPromotion
     putWebhook deleteWebhook pingWebhook redeliverWebhookEvent runHooks
     leaseEvaluation renewEvaluation releaseEvaluation finishEvaluation failEvaluation retryEvaluation
     checkPermissions importPreview setQuota removeQuota recountQuota setUserQuota removeUserQuota recountUserQuota

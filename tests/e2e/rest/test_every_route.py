@@ -84,6 +84,9 @@ BODIES = {
     "evaluateGatePolicy": {"candidates": ["dev"]},
     "recordRun": {"commit": "c" * 64},
     "updateExperimentRun": {},
+    "startRun": {},
+    "logRunSteps": {},
+    "endRun": {"state": "failed"},
     "setGatePolicy": GATE,
     "uploadObject": "bytes",
     "updateObjectUserMetadata": {"set": {"k": "v"}},
@@ -204,6 +207,8 @@ class FullWorld(World):
         self.of_operation = {
             "getExperimentRun": first(f"{self.base}/runs")["id"],
             "updateExperimentRun": first(f"{self.base}/runs")["id"],
+            "logRunSteps": self.done("POST", f"{self.base}/experiments/trees/start", json={})["id"],
+            "endRun": self.done("POST", f"{self.base}/experiments/trees/start", json={})["id"],
             "getGarbageCollection": str(first(f"{self.base}/gc/runs")["run"]),
         }
 
@@ -443,6 +448,8 @@ WITH_NUMBERS = {
     },
     "reportCheck": {"commit": "d" * 64, "status": "success", "metrics": {"x": 0}},
     "recordRun": {"commit": "c" * 64, "metrics": {"accuracy": 0}, "params": {"p": 0}},
+    "startRun": {"params": {"p": 0}},
+    "logRunSteps": {"params": {"p": 0}, "steps": [{"step": 1, "metrics": {"loss": 0}}]},
     "compareCandidates": {"candidates": ["dev"], "amount": 1},
     "setQuota": {"limits": {"bytes": {"soft": 1, "hard": 1}, "objects": {"soft": 1, "hard": 1}}},
     "setUserQuota": {"user": "every-route", "limits": {"bytes": {"soft": 1, "hard": 1}, "objects": {"soft": 1, "hard": 1}}},
