@@ -20,6 +20,7 @@ from types import TracebackType
 from typing import Any, BinaryIO, Union
 
 from tarn_data.errors import Conflict, NotFound, TarnError, UncommittedChanges
+from tarn_data.live import LiveLog
 from tarn_data.numbers import JsonNumber, from_json, metric_number, to_json
 from tarn_data.transport import PAGE, Server, connect, repository_name
 
@@ -64,6 +65,8 @@ class RecordedRun:
     name: str
     notes: str
     tags: list[str]
+    state: str  # running, finished, failed, or stale: running without a sign of life for five minutes
+    seen: str  # the last sign of life, or the end
     made: bool  # False: it was recorded before, under the same idempotency key.
     # Of list_runs: what the commit's metadata and files say and the run does not.
     commit_metrics: list[RunMetric] = field(default_factory=list)
@@ -89,6 +92,8 @@ class RecordedRun:
             name=answer["name"],
             notes=answer["notes"],
             tags=list(answer["tags"]),
+            state=answer["state"],
+            seen=answer["seen_date"],
             made=made,
             commit_metrics=of_commit,
             commit_params=dict(answer.get("commit_params", {})),
@@ -119,6 +124,7 @@ class RunList(list[RecordedRun]):
                 "created": pandas.Timestamp(run.created),
                 "owner": run.owner,
                 "tags": run.tags,
+                "state": run.state,
             }
             for metric in [*run.commit_metrics, *run.metrics]:
                 line[f"metrics.{metric.name}" + (f"@{metric.split}" if metric.split else "")] = metric.value
@@ -129,13 +135,14 @@ class RunList(list[RecordedRun]):
 
 
 class Run:
-    """Collects what is logged; record() commits the branch and records it. Not for several threads at once.
+    """Collects what is logged and shows it on the server meanwhile; record() commits the branch and ends the run on that commit.
+    Not for several threads at once.
 
     The server commits only if the branch has the bytes that this run uploaded, and records the run for that commit. A run
     whose block commits by itself sets `commit` to the commit's id.
 
-    As a context manager it records at the end of the block. An exception inside records nothing, unless `on_error` is
-    "record", and goes on; what was staged stays staged either way.
+    As a context manager it records at the end of the block. An exception inside ends it as failed, without a commit unless
+    `on_error` is "record", and goes on; what was staged stays staged either way. No gate reads values of failed runs.
     """
 
     def __init__(
@@ -178,7 +185,20 @@ class Run:
         self._artifacts: list[str] = []
         self._uploaded: dict[str, str] = {}  # SHA-256 by path
         self._request: dict[str, Any] | None = None
+        self._next_step = 0
         self._base = self._open_branch(source)
+        started = self._server.call(
+            "POST",
+            "repositories",
+            self.repo,
+            "experiments",
+            experiment,
+            "start",
+            json={"branch": branch, "source": _source(), "idempotency_key": self._key, **self._labels},
+            repeat=True,
+        )
+        self.id: str = started["id"]
+        self._live = LiveLog(server, repo, self.id) if started["state"] in ("running", "stale") else None
 
     def _open_branch(self, source: str | None) -> str:
         """Asks now whether the branch is there: not only when the training has ended. Returns its head."""
@@ -203,9 +223,9 @@ class Run:
     def label(self, name: str | None = None, notes: str | None = None, tags: Iterable[str] | None = None) -> None:
         """Sets name, notes or all tags of the run; what is not given stays."""
         given = _labels(name, notes, tags)
+        labelled = label_run(self.repo, self.id, **given, server=self._server)
         if self.result is not None:
-            self.result = label_run(self.repo, self.result.id, **given, server=self._server)
-        self._labels.update(given)
+            self.result = labelled
 
     def log_param(self, name: str, value: Any) -> None:
         self.log_params({name: value})
@@ -220,13 +240,27 @@ class Run:
             if name not in self._params and len(self._params) == RUN_PARAMS_MAX:
                 raise ValueError(f"param {name}: a run has at most {RUN_PARAMS_MAX}")
             self._params[name] = kept
+            if self._live is not None:
+                self._live.params({name: kept})
+
+    def log(self, metrics: Mapping[str, Any], step: int | None = None) -> None:
+        """Values at a step, by default the one after the last: points of curves that the server shows while the run is running. They
+        are sent in the background. The last value of each counts as the metric."""
+        step = self._next_step if step is None else _step(step)
+        numbers = {name: self._keep(name, value) for name, value in metrics.items()}
+        self._next_step = step + 1
+        if self._live is not None:
+            self._live.add(step, numbers)
+
+    @property
+    def dropped(self) -> int:
+        """Logged values that the server's curves will not have: not finite, refused, or too many while the server was gone."""
+        return 0 if self._live is None else self._live.dropped
 
     def log_metric(self, name: str, value: Any, step: int | None = None, split: str = "") -> None:
-        """The last value counts. With steps the values are a curve too, a file that is committed with the run."""
-        _check_name("metric", name)
-        number = metric_number(name, value)
-        if step is not None and (isinstance(step, bool) or int(step) != step or step < 0):
-            raise ValueError(f"metric {name}: step {step!r}: must be a whole number, not negative")
+        """The last value counts. With steps the values are a curve too, as those of log(), and a file that is committed with the
+        run."""
+        step = None if step is None else _step(step)
         on_curve = step is not None or name in self._curve_names
         if on_curve:
             self._demand_commit(f"metric {name}: values with steps are a file that is committed with the run")
@@ -234,12 +268,20 @@ class Run:
             raise ValueError(f"metric {name}: a curve has no split; put it into the name, as {split}/{name}")
         if on_curve and len(self._curve) == CURVE_POINTS_MAX:
             raise ValueError(f"metric {name}: a run has at most {CURVE_POINTS_MAX} points; log fewer steps")
+        number = self._keep(name, value, split)
+        if on_curve:
+            self._curve_names[name] = None
+            self._curve.append((name, step, number))
+        if step is not None and self._live is not None:
+            self._live.add(step, {name: number})
+
+    def _keep(self, name: str, value: Any, split: str = "") -> float:
+        _check_name("metric", name)
+        number = metric_number(name, value)
         if (name, split) not in self._metrics and len(self._metrics) == RUN_METRICS_MAX:
             raise ValueError(f"metric {name}: a run has at most {RUN_METRICS_MAX}")
         self._metrics[name, split] = number
-        if on_curve:
-            self._curve_names[name] = None
-            self._curve.append((name, None if step is None else int(step), number))
+        return number
 
     def log_metrics(self, metrics: Mapping[str, Any], step: int | None = None, split: str = "") -> None:
         for name, value in metrics.items():
@@ -287,10 +329,15 @@ class Run:
             self._artifacts.append(glob)
 
     def record(self) -> RecordedRun:
-        """Commits what the branch holds uncommitted and records the run. Again after a failure: it makes no second
+        """Commits what the branch holds uncommitted and ends the run on that commit. Again after a failure: it makes no second
         commit or run. Conflict: the branch has other bytes than were uploaded, or somebody else committed to it."""
+        return self._record("finished")
+
+    def _record(self, state: str) -> RecordedRun:
         if self.result is not None:
             return self.result
+        if self._live is not None:
+            self._live.close()
         if self.commit is None:
             if self._uncommitted == "refuse":
                 self._refuse_staged()
@@ -300,7 +347,7 @@ class Run:
                 self._server.upload(self.repo, self.branch, self._curve_path, lines)
             self.commit = self._commit()
         if self._request is None:
-            self._request = self._body(self.commit)
+            self._request = {**self._body(self.commit), "run": self.id, "state": state}
         answer = self._server.request(
             "POST", "repositories", self.repo, "experiments", self.experiment, "runs", json=self._request, repeat=True
         )
@@ -323,8 +370,6 @@ class Run:
             "metrics": metrics,
             "artifacts": self._artifacts,
             "source": _source(),
-            "idempotency_key": self._key,
-            **self._labels,
         }
 
     def _objects(self) -> list[dict[str, str]]:
@@ -383,16 +428,20 @@ class Run:
         if error is None:
             self.record()
             return
-        if self._on_error != "record" or not isinstance(error, Exception):
-            return
         try:
             self.log_param("error", type(error).__name__)
-            self.record()
+            if self._on_error == "record" and isinstance(error, Exception):
+                self._record("failed")
+            elif self._live is not None:
+                self._live.close()
+                self._server.call(
+                    "POST", "repositories", self.repo, "runs", self.id, "end", json={"state": "failed"}, repeat=True
+                )
         except Exception as failure:  # The first error is the one that matters.
-            warnings.warn(f"the failed run could not be recorded: {failure}", stacklevel=2)
+            warnings.warn(f"the failed run could not be ended: {failure}", stacklevel=2)
 
     def __repr__(self) -> str:
-        state = "recorded" if self.result else "open"
+        state = self.result.state if self.result else "open"
         return f"Run({self.experiment!r}, branch={self.branch!r}, {state})"
 
 
@@ -412,7 +461,7 @@ def run(
     tags: Iterable[str] = (),
     server: Server | None = None,
 ) -> Run:
-    """Begins a run on a branch; see the README.
+    """Starts a run on a branch; see the README.
 
     `source`: the ref that the branch is made from when it is not there. `uncommitted`: what the end does about changes
     on the branch: "own" commits what this run uploaded, and refuses if anything else was staged or committed; "commit"
@@ -450,12 +499,13 @@ def list_runs(
     git_sha: str | None = None,
     name: str | None = None,
     tags: Iterable[str] = (),
+    state: str | None = None,
     limit: int | None = None,
     server: Server | None = None,
 ) -> RunList:
     """All recorded runs that match, or the first `limit`, the newest first; `where` is "metrics.accuracy>0.9" or several, `order`
     "-metrics.accuracy". Both know what the runs' commits measure in metadata and files. `name` is a part of the name; a run must have all
-    `tags`. `.frame()` makes a DataFrame."""
+    `tags`; `state` is "running", "finished", "failed" or "stale". `.frame()` makes a DataFrame."""
     server = server or connect()
     query = {
         "experiment": experiment,
@@ -464,6 +514,7 @@ def list_runs(
         "git_sha": git_sha,
         "name": name,
         "tag": _tags(tags),
+        "state": state,
         "where": [where] if isinstance(where, str) else list(where),
         "amount": min(limit or PAGE, PAGE),
     }
@@ -500,6 +551,12 @@ def _sha256(content: BinaryIO) -> str:
     while piece := content.read(READ_BYTES):
         digest.update(piece)
     return digest.hexdigest()
+
+
+def _step(step: Any) -> int:
+    if isinstance(step, bool) or int(step) != step or step < 0:
+        raise ValueError(f"step {step!r}: must be a whole number, not negative")
+    return int(step)
 
 
 def _check_name(kind: str, name: str) -> None:

@@ -7,6 +7,7 @@ import socket
 import subprocess
 import sys
 import threading
+import time
 import warnings
 
 import pytest
@@ -125,17 +126,20 @@ def test_a_comparison_without_a_metric_says_how_to_rank(package, tmp_path):
         assert package.compare_rows(None, "exp-1", baseline="main", policy="dogs-champion")[0].rank == 1
 
 
-def test_an_exception_records_nothing_unless_told(package, repo):
+def test_an_exception_ends_a_run_as_failed_without_a_commit_unless_told(package, repo, rest):
     before = repo.branch("main").head.id
     with pytest.raises(ZeroDivisionError), package.run(None, "dogs", "exp-1", source="main") as run:
         run.log_metric("accuracy", 1 / 0)
     assert run.result is None and repo.branch("exp-1").head.id == before
-    assert package.list_runs(None, "dogs") == []
+    [failed] = package.list_runs(None, "dogs")
+    assert (failed.id, failed.state, failed.commit, failed.params) == (run.id, "failed", "", {"error": "ZeroDivisionError"})
     with pytest.raises(KeyError), package.run(None, "dogs", "exp-1", on_error="record") as run:  # noqa: PT012
         run.log_metric("accuracy", 0.5)
         raise KeyError("later")
-    assert run.result.params == {"error": "KeyError"}
-    assert [one.id for one in package.list_runs(None, "dogs")] == [run.result.id]
+    assert run.result.params == {"error": "KeyError"} and run.result.state == "failed" and run.result.commit
+    assert [one.id for one in package.list_runs(None, "dogs")] == [run.result.id, failed.id]
+    facts = rest("GET", f"/repositories/{repo.id}/commits/{run.result.commit}/metrics").json()
+    assert facts["metrics"] == [], "values of a failed run count for no gate"
 
 
 def test_what_is_staged_is_committed_refused_or_left(package, repo, tmp_path):
@@ -144,7 +148,7 @@ def test_what_is_staged_is_committed_refused_or_left(package, repo, tmp_path):
     branch.object("a").upload(data=b"a")
     with pytest.raises(package.UncommittedChanges, match="exp-1: holds uncommitted changes \\(a "):
         trained(package, "exp-1", 0.5, uncommitted="refuse")
-    assert package.list_runs() == []
+    assert package.list_runs(state="finished") == []
     assert trained(package, "exp-1", 0.5, uncommitted="ignore").commit == base
     assert trained(package, "exp-1", 0.5).commit == branch.head.id != base
     assert trained(package, "exp-1", 0.5, uncommitted="refuse").commit == branch.head.id
@@ -183,7 +187,7 @@ def test_bytes_of_another_do_not_get_the_number(package, repo, tmp_path, uncommi
     meanwhile(repo.branch("exp-1"))
     with pytest.raises(package.Conflict) as refused:
         run.record()
-    assert refused.value.code == code and package.list_runs() == []
+    assert refused.value.code == code and package.list_runs(state="finished") == []
 
 
 def test_a_block_that_commits_by_itself_names_its_commit(package, repo):
@@ -262,6 +266,76 @@ def test_a_lost_answer_makes_no_second_run(package, tarn, repo):
     assert len(package.list_runs(None, "dogs")) == 1
 
 
+def curve(rest, repo, run, metric="loss"):
+    query = {"metric": metric, "run": run, "amount": 1000}
+    found = rest("GET", f"/repositories/{repo.id}/series", params=query).json()["results"]
+    return [(point["step"], point["value"]) for one in found for point in one["points"]]
+
+
+def eventually(ask, wanted, seconds=30):
+    deadline = time.monotonic() + seconds
+    while (found := ask()) != wanted:
+        assert time.monotonic() < deadline, found
+        time.sleep(0.1)
+
+
+def test_a_running_run_is_seen_with_its_curves_and_counts_when_it_has_finished(package, repo, rest):
+    with package.run(None, "dogs", "exp-1", source="main", name="live") as run:
+        run.log_params({"lr": 0.1})
+        for loss in (0.9, 0.5, math.nan):
+            run.log({"loss": loss})
+        run.log({"loss": 0.4}, step=10)
+        eventually(lambda: curve(rest, repo, run.id), [(0, 0.9), (1, 0.5), (10, 0.4)])
+        [listed] = package.list_runs(None, "dogs", state="running", where="metrics.loss<0.45")
+        assert (listed.id, listed.commit, listed.params) == (run.id, "", {"lr": "0.1"})
+        facts = rest("GET", f"/repositories/{repo.id}/commits/exp-1/metrics").json()
+        assert facts["metrics"] == []
+        run.log_metric("accuracy", 0.75)
+    assert (run.result.state, run.result.name, run.dropped) == ("finished", "live", 1)
+    facts = rest("GET", f"/repositories/{repo.id}/commits/{run.result.commit}/metrics").json()
+    assert {metric["name"]: metric["value"] for metric in facts["metrics"]} == {"accuracy": 0.75, "loss": 0.4}
+    assert curve(rest, repo, run.id) == [(0, 0.9), (1, 0.5), (10, 0.4)]
+    with pytest.raises(package.Conflict):
+        package.connect().call("POST", "repositories", repo.id, "runs", run.id, "steps", json={})
+
+
+def test_a_lost_server_stops_no_training_and_gets_the_values_later(package, repo, rest, monkeypatch):
+    monkeypatch.setattr("tarn_data.live.FLUSH_SECONDS", 0.1)
+    server, is_gone = package.connect(), threading.Event()
+    ask, refused = server.request, []
+
+    def request(method, *path, **options):
+        if is_gone.is_set() and path[-1] == "steps":
+            refused.append(path)
+            raise package.Unavailable("gone")
+        return ask(method, *path, **options)
+
+    monkeypatch.setattr(server, "request", request)
+    run = package.run(None, "dogs", "exp-1", source="main", server=server)
+    run.log({"loss": 0.9})
+    eventually(lambda: curve(rest, repo, run.id), [(0, 0.9)])
+    is_gone.set()
+    for step in range(1, 1000):
+        run.log({"loss": 1 / step})
+    eventually(lambda: len(refused) > 1, True)
+    assert len(curve(rest, repo, run.id)) == 1
+    is_gone.clear()
+    assert run.record().state == "finished"
+    assert len(curve(rest, repo, run.id)) == 1000 and run.dropped == 0
+
+
+def test_what_waits_too_long_is_dropped_from_its_beginning_and_said(package, repo, rest, monkeypatch, caplog):
+    monkeypatch.setattr("tarn_data.live.QUEUE_POINTS_MAX", 10)
+    monkeypatch.setattr("tarn_data.live.FLUSH_SECONDS", 3600)
+    with package.run(None, "dogs", "exp-1", source="main") as run:
+        for step in range(25):
+            run.log({"loss": step})
+        assert run.dropped == 15
+    assert curve(rest, repo, run.id) == [(step, step) for step in range(15, 25)]
+    assert run.result.metrics[0].value == 24
+    assert "15 values are not in its curves" in caplog.text
+
+
 def test_a_lost_answer_makes_no_second_promotion(package, tarn, rest, repo, tmp_path):
     package.apply_policy(None, POLICY)
     trained(package, "exp-1", 0.7, tmp_path / "model")
@@ -295,7 +369,7 @@ def test_the_same_key_is_the_same_run_or_is_refused(package, repo):
     assert (again.id, again.made) == (first.id, False)
     with pytest.raises(package.Conflict) as refused:
         trained(package, "exp-1", 0.6, idempotency_key="job-1")
-    assert refused.value.code == "idempotency_key_reused"
+    assert refused.value.code == "run_ended"
 
 
 def test_the_best_candidate_is_promoted_and_taken_back(package, repo, tmp_path):
