@@ -226,6 +226,50 @@ def test_a_run_leads_to_its_commit_data_changes_and_artifacts(window, rest, runs
     page.wait_for_url(f"**/r/{REPO}/{commit}/data?path=artifacts/**")
 
 
+def test_a_running_run_is_found_and_followed_in_several_charts(window, rest):
+    rest.repository("live")
+    rest.upload("live", "a")
+    rest.commit("live")
+    rest.record("live", "main", metrics={"loss": 0.5})
+    labels = {"name": "<b>first</b> try", "notes": "larger\n<i>batches</i>", "tags": ["baseline"]}
+    run = rest.post("/repositories/live/experiments/dogs/start", {"branch": "main", **labels})["id"]
+
+    def write(first, end):
+        steps = [
+            {"step": step, "metrics": {"loss": 1 / (step + 1) + 0.05 * (step % 3), "accuracy": step / 1000}} for step in range(first, end)
+        ]
+        rest.ask("POST", f"/repositories/live/runs/{run}/steps", json={"steps": steps})
+
+    write(0, 100)
+    page = window.go("/r/live/-/runs")
+    row = rows(page).filter(has_text="<b>first</b> try")
+    expect(row).to_contain_text("running")
+    expect(row).to_contain_text("baseline")
+    window.review("runs-live")
+    page.get_by_role("combobox", name="Filter runs").fill("metrics.loss < 1 and tag = baseline and state = running")
+    page.keyboard.press("Enter")
+    expect(rows(page)).to_have_count(2)
+    expect(page.get_by_role("button", name="Remove tag = baseline")).to_be_visible()
+    page = window.go(f"/r/live/-/runs?view=curves&run={run}&metric=metrics.loss")
+    page.get_by_label("Another chart").select_option("metrics.accuracy")
+    accuracy = page.get_by_role("group", name="Curves of accuracy")
+    expect(accuracy).to_have_attribute("aria-label", re.compile("ends at 0.099$"))
+    page.get_by_label("Smoothing").fill("90")
+    page.wait_for_url("**smooth=90**")
+    expect(accuracy).to_have_attribute("aria-label", re.compile("ends at 0.09000"))
+    window.review("runs-live-curves")
+    write(100, 900)
+    expect(accuracy).to_have_attribute("aria-label", re.compile("ends at 0.89$"))
+    page.get_by_role("button", name="Remove the chart of accuracy").click()
+    expect(accuracy).to_have_count(0)
+    page = window.go(f"/r/live/-/runs/{run}")
+    expect(page.get_by_text("none yet: no gate reads this run")).to_be_visible()
+    expect(page.get_by_text("<i>batches</i>")).to_be_visible()
+    window.review("run-live")
+    rest.post(f"/repositories/live/runs/{run}/end", {"state": "failed"})
+    expect(page.get_by_role("heading", name="<b>first</b> try failed")).to_be_visible()
+
+
 def test_names_of_others_run_nothing(window, rest, runs):
     name = "<img src=x onerror=alert(1)>"
     record(rest, "exp-3", {name: "<script>alert(1)</script>" + "w" * 300}, {"m" * 255: 1.0, "accuracy": "NaN"})

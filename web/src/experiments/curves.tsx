@@ -3,16 +3,18 @@ import { useEffect, useMemo, useRef } from 'react';
 import uPlot from 'uplot';
 import 'uplot/dist/uPlot.min.css';
 import { asError } from '@/api/errors';
+import { IconButton } from '@/ui/button';
 import { Checkbox, Select } from '@/ui/field';
 import { counted } from '@/ui/format';
 import { EmptyState, Progress, useSlow } from '@/ui/states';
 import { colourOf, dashOf, lineStyleOf, themeColour, useIsDark, useSize } from './chart';
 import type { RunsSearch } from './runs_search';
 import { type Curve, curvesOfOne, curvesQuery } from './run_queries';
-import { isMetric, type ListedRun, nameOf, shownNumber, valueOf } from './run_values';
+import { isLive, isMetric, type ListedRun, nameOf, shownNumber, valueOf } from './run_values';
 import styles from './experiments.module.css';
 
 const height = 420;
+const smoothMax = 99;
 
 interface CurvesProps {
   repository: string;
@@ -22,47 +24,19 @@ interface CurvesProps {
   onSearch: (change: Partial<RunsSearch>) => void;
 }
 
-/** Curves of one metric of many runs over their steps. Drag selects a part of the steps, a double click shows all. */
+/**
+ * Curves of metrics of many runs over their steps, a chart for each metric. Drag selects a part of the steps, a double click
+ * shows all. Charts of runs that are running follow them.
+ */
 export function Curves({ repository, runs, columns, search, onSearch }: CurvesProps) {
   const metrics = columns.filter(isMetric);
   const withFiles = metrics.filter((column) => runs.some((run) => valueOf(run, column)?.origin.startsWith('file:')));
   const metric = search.metric ?? withFiles[0] ?? metrics[0];
-  const parts = useMemo(
-    () =>
-      Array.from({ length: Math.ceil(runs.length / curvesOfOne) }, (_, part) =>
-        runs.slice(part * curvesOfOne, (part + 1) * curvesOfOne),
-      ),
-    [runs],
-  );
-  const curves = useQueries({
-    queries:
-      metric === undefined
-        ? []
-        : parts.map((part) =>
-            curvesQuery(
-              repository,
-              part.map((run) => run.id),
-              nameOf(metric),
-            ),
-          ),
-  });
-  const waiting = parts.reduce((sum, part, index) => sum + (curves[index]?.isLoading ? part.length : 0), 0);
-  const slow = useSlow(waiting > 0);
-  const failed = curves.find((curve) => curve.error);
-  const arrived = curves.filter((curve) => curve.data).length;
-  const shown = useMemo(
-    () =>
-      parts.flatMap((part, index) =>
-        part.flatMap((run) => {
-          const curve = curves[index]?.data?.get(run.id);
-          return curve ? [{ run, curve }] : [];
-        }),
-      ),
-    // eslint-disable-next-line react-hooks/exhaustive-deps -- a curve never changes once it is there
-    [parts, metric, arrived],
-  );
   if (metric === undefined) return <EmptyState icon="chart">These runs have no metric.</EmptyState>;
-  const cut = shown.filter((item) => item.curve.isCut).length;
+  const charts = [...new Set([metric, ...(search.chart ?? [])])];
+  const choices = [...new Set([...withFiles, ...metrics, ...charts])];
+  const smooth = search.smooth ?? 0;
+  const setCharts = (next: readonly string[]) => onSearch({ chart: next.length === 0 ? undefined : [...next] });
   return (
     <div className="stack-tight">
       <div className={styles.controls}>
@@ -71,19 +45,111 @@ export function Curves({ repository, runs, columns, search, onSearch }: CurvesPr
             label="Metric"
             value={metric}
             onChange={(value) => onSearch({ metric: value })}
-            options={[...new Set([...withFiles, ...metrics, metric])].map((column) => ({
-              value: column,
-              label: nameOf(column),
-            }))}
+            options={choices.map((column) => ({ value: column, label: nameOf(column) }))}
           />
         </div>
+        {choices.length > charts.length && (
+          <div className={styles.axis}>
+            <Select
+              label="Another chart"
+              value=""
+              onChange={(value) => value && setCharts([...charts.slice(1), value])}
+              options={[
+                { value: '', label: 'Add a metric…' },
+                ...choices
+                  .filter((column) => !charts.includes(column))
+                  .map((column) => ({ value: column, label: nameOf(column) })),
+              ]}
+            />
+          </div>
+        )}
         <Checkbox checked={search.log === true} onChange={(checked) => onSearch({ log: checked || undefined })}>
           Logarithmic
         </Checkbox>
+        <label className={styles.smoothing}>
+          Smoothing{' '}
+          <input
+            type="range"
+            min={0}
+            max={smoothMax}
+            value={smooth}
+            onChange={(event) => onSearch({ smooth: Number(event.target.value) || undefined })}
+          />{' '}
+          {smooth} %
+        </label>
+      </div>
+      <div className={charts.length > 1 ? styles.charts : undefined}>
+        {charts.map((column, index) => (
+          <Chart
+            key={column}
+            repository={repository}
+            runs={runs}
+            metric={column}
+            log={search.log === true}
+            smooth={smooth}
+            onRemove={index === 0 ? undefined : () => setCharts(charts.slice(1).filter((item) => item !== column))}
+          />
+        ))}
+      </div>
+    </div>
+  );
+}
+
+interface ChartProps {
+  repository: string;
+  runs: readonly ListedRun[];
+  metric: string;
+  log: boolean;
+  smooth: number;
+  onRemove: (() => void) | undefined;
+}
+
+/** The curves of one metric. */
+function Chart({ repository, runs, metric, log, smooth, onRemove }: ChartProps) {
+  const parts = useMemo(
+    () =>
+      Array.from({ length: Math.ceil(runs.length / curvesOfOne) }, (_, part) =>
+        runs.slice(part * curvesOfOne, (part + 1) * curvesOfOne),
+      ),
+    [runs],
+  );
+  const curves = useQueries({
+    queries: parts.map((part) =>
+      curvesQuery(
+        repository,
+        part.map((run) => run.id),
+        nameOf(metric),
+        part.some(isLive),
+      ),
+    ),
+  });
+  const waiting = parts.reduce((sum, part, index) => sum + (curves[index]?.isLoading ? part.length : 0), 0);
+  const slow = useSlow(waiting > 0);
+  const failed = curves.find((curve) => curve.error);
+  const arrived = curves.map((curve) => curve.dataUpdatedAt).join();
+  const shown = useMemo(
+    () =>
+      parts.flatMap((part, index) =>
+        part.flatMap((run) => {
+          const curve = curves[index]?.data?.get(run.id);
+          return curve ? [{ run, curve: { ...curve, values: smoothed(curve.values, smooth / 100) } }] : [];
+        }),
+      ),
+    // eslint-disable-next-line react-hooks/exhaustive-deps -- the curves as the times of their arrival
+    [parts, metric, arrived, smooth],
+  );
+  const cut = shown.filter((item) => item.curve.isCut).length;
+  const sampled = shown.filter((item) => item.curve.isSampled).length;
+  return (
+    <div className="stack-tight">
+      <div className={styles.controls}>
+        {onRemove && <strong>{nameOf(metric)}</strong>}
         <span className="muted" role="status">
           {counted(shown.length, 'curve')} of {counted(runs.length, 'run')}
           {cut > 0 ? `; ${cut} cut at 10,000 points` : ''}
+          {sampled > 0 ? `; ${sampled} by their lowest and highest points` : ''}
         </span>
+        {onRemove && <IconButton icon="close" label={`Remove the chart of ${nameOf(metric)}`} onPress={onRemove} />}
       </div>
       {slow && (
         <Progress label="Curves" value={1 - waiting / runs.length}>
@@ -93,14 +159,27 @@ export function Curves({ repository, runs, columns, search, onSearch }: CurvesPr
       {failed?.error ? <p role="alert">{asError(failed.error).message}</p> : null}
       {waiting === 0 && shown.length === 0 ? (
         <EmptyState icon="chart" command={`tarn fs upload metrics.csv tarn://${repository}/BRANCH/metrics/curve.csv`}>
-          No file of these commits has a curve of {nameOf(metric)}. A CSV or JSON-lines file below metrics/ with a
-          column "step" is one.
+          These runs have written no curve of {nameOf(metric)}, and no file of their commits has one. A CSV or
+          JSON-lines file below metrics/ with a column "step" is one.
         </EmptyState>
       ) : (
-        <Plot shown={shown} log={search.log === true} label={nameOf(metric)} />
+        <Plot shown={shown} log={log} label={nameOf(metric)} />
       )}
     </div>
   );
+}
+
+/** An exponential moving average without a bias to zero; what is no finite number is left as it is. */
+export function smoothed(values: readonly number[], weight: number): number[] {
+  if (weight === 0) return [...values];
+  let sum = 0;
+  let weights = 0;
+  return values.map((value) => {
+    if (!Number.isFinite(value)) return value;
+    sum = sum * weight + value * (1 - weight);
+    weights = weights * weight + (1 - weight);
+    return sum / weights;
+  });
 }
 
 function Plot({ shown, log, label }: { shown: { run: ListedRun; curve: Curve }[]; log: boolean; label: string }) {
@@ -167,7 +246,7 @@ function Plot({ shown, log, label }: { shown: { run: ListedRun; curve: Curve }[]
 }
 
 function nameOfRun(run: ListedRun): string {
-  return `${run.branch || run.experiment} ${run.id.slice(0, 12)}`;
+  return run.name || `${run.branch || run.experiment} ${run.id.slice(0, 12)}`;
 }
 
 /** One table of all steps. A logarithm has nothing for zero and below; NaN and infinities are gaps. */

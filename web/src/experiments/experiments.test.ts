@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { complete, parseCondition } from './conditions';
-import { joined } from './curves';
+import { complete, parseCondition, parseConditions } from './conditions';
+import { joined, smoothed } from './curves';
 import { defaultColumns, goalsOf } from './run_queries';
 import { columnsOf, judge, type ListedRun, requestedColumn, shownNumber, signed, valueOf } from './run_values';
 import { axisOf } from './scatter';
@@ -22,6 +22,11 @@ function run(
     creation_date: '',
     artifacts: [],
     source: {},
+    name: '',
+    notes: '',
+    tags: [],
+    state: 'finished',
+    seen_date: '',
     params,
     metrics: Object.entries(metrics).map(([name, value]) => ({ name, value })),
     commit_params: {},
@@ -83,6 +88,18 @@ describe('the filter language', () => {
     ])
       expect(parseCondition(wrong).kind, wrong).toBe('wrong');
   });
+  it('joins conditions by and', () => {
+    expect(parseConditions('metrics.loss < 1 AND tag = a and state = running')).toEqual([
+      { kind: 'where', text: 'metrics.loss<1' },
+      { kind: 'field', field: 'tag', value: 'a' },
+      { kind: 'field', field: 'state', value: 'running' },
+    ]);
+    expect(parseConditions('params.text = black and white')).toEqual([
+      { kind: 'where', text: 'params.text=black and white' },
+    ]);
+    expect(parseConditions('metrics.loss < 1 and metrics.a > x')).toMatchObject({ kind: 'wrong' });
+    expect(parseConditions('state = late')).toMatchObject({ kind: 'wrong' });
+  });
   it('completes names, operators and values', () => {
     const columns = ['metrics.accuracy', 'metrics.loss', 'params.optimizer'];
     const values = () => ['adam', 'sgd'];
@@ -92,7 +109,18 @@ describe('the filter language', () => {
       { text: 'params.optimizer=adam', label: 'adam', done: true },
     ]);
     expect(complete('branch', columns, values).map((item) => item.label)).toEqual(['branch =']);
-    expect(complete('', columns, values).length).toBe(6);
+    expect(complete('', columns, values).length).toBe(9);
+  });
+});
+
+describe('smoothing', () => {
+  it('keeps constants and gaps, and forgets by its weight', () => {
+    expect(smoothed([1, 3, Number.NaN, 3], 0)).toEqual([1, 3, Number.NaN, 3]);
+    for (const value of smoothed([2, 2, 2, 2], 0.9)) expect(value).toBeCloseTo(2);
+    const jump = smoothed([0, 0, 1, Number.NaN, 1], 0.5);
+    expect(jump[2]).toBeCloseTo(4 / 7);
+    expect(jump[3]).toBeNaN();
+    expect(jump[4]).toBeCloseTo(12 / 15);
   });
 });
 
@@ -141,7 +169,7 @@ describe('views', () => {
     expect(axisOf(runs, 'metrics.n').place(runs[2]!)).toBeUndefined();
   });
   it('joins curves with different steps, and leaves out what a logarithm has not', () => {
-    const curve = (steps: number[], values: number[]) => ({ steps, values, isCut: false });
+    const curve = (steps: number[], values: number[]) => ({ steps, values, isCut: false, isSampled: false });
     expect(
       joined([curve([0, 1], [1, 0]), curve([1, 2], [Number.NaN, 4])], true).map((column) =>
         Array.from(column as number[]),

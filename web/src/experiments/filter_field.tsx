@@ -1,16 +1,16 @@
 import { type KeyboardEvent, useId, useState } from 'react';
 import { Icon } from '@/ui/icon';
-import { complete, parseCondition } from './conditions';
+import { complete, parseConditions } from './conditions';
 import styles from './experiments.module.css';
 
 interface FilterFieldProps {
   columns: readonly string[];
   values: (column: string) => readonly string[];
-  /** A complete condition; returns why it is refused. */
+  /** Complete conditions, joined by "and"; returns why it is refused. */
   onAdd: (text: string) => string | undefined;
 }
 
-/** A field for one condition of the filter language; a list completes names, operators and values. */
+/** A field for conditions of the filter language; a list completes names, operators and values. */
 export function FilterField({ columns, values, onAdd }: FilterFieldProps) {
   const id = useId();
   const [text, setText] = useState('');
@@ -45,10 +45,10 @@ export function FilterField({ columns, values, onAdd }: FilterFieldProps) {
     else if (event.key === 'Escape' && isOpen) setOpen(false);
     else if (event.key === 'Tab' && isOpen && at >= 0) take(at);
     else if (event.key === 'Enter') {
-      const parsed = parseCondition(text);
+      const parsed = parseConditions(text);
       if (at >= 0) take(at);
       else if (text.trim() === '') return;
-      else if (parsed.kind === 'wrong') setWhy(parsed.why);
+      else if ('why' in parsed) setWhy(parsed.why);
       else add(text);
     } else return;
     event.preventDefault();
@@ -71,7 +71,7 @@ export function FilterField({ columns, values, onAdd }: FilterFieldProps) {
         aria-activedescendant={at >= 0 ? `${id}-${at}` : undefined}
         aria-invalid={why ? true : undefined}
         aria-describedby={why ? `${id}-why` : undefined}
-        placeholder="Filter: metrics.accuracy > 0.9"
+        placeholder="Filter: metrics.accuracy > 0.9 and tag = baseline"
         value={text}
         spellCheck={false}
         autoComplete="off"

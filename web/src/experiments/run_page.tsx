@@ -9,8 +9,18 @@ import { Badge, Bytes, Name, Time } from '@/ui/text';
 import { useRepository } from '@/app/use_repository';
 import { Curves } from './curves';
 import { runQuery, standardsQuery } from './run_queries';
-import { columnsOf, isMetric, isParam, type ListedRun, nameOf, shownNumber, shownValue, valueOf } from './run_values';
-import { Delta } from './runs_table';
+import {
+  columnsOf,
+  isLive,
+  isMetric,
+  isParam,
+  type ListedRun,
+  nameOf,
+  shownNumber,
+  shownValue,
+  valueOf,
+} from './run_values';
+import { Delta, StateBadge } from './runs_table';
 import { useState } from 'react';
 import type { RunsSearch } from './runs_search';
 import styles from './experiments.module.css';
@@ -50,26 +60,33 @@ function RunDetails({ repository, run }: { repository: string; run: ListedRun })
     <>
       <div className="page-head">
         <h1 className="grow">
-          Run <span className="mono">{run.id}</span>
+          Run {run.name ? <Name>{run.name}</Name> : <span className="mono">{run.id}</span>}{' '}
+          <StateBadge state={run.state} />
         </h1>
-        <Link
-          to="/r/$repository/$ref/data"
-          params={{ repository, ref: run.commit_id }}
-          search={{}}
-          className={buttonClass()}
-        >
-          Data
-        </Link>
-        <Link
-          to="/r/$repository/-/compare/$left/$right"
-          params={{ repository, left: defaultBranch, right: run.commit_id }}
-          className={buttonClass()}
-        >
-          Changes against {defaultBranch}
-        </Link>
+        {run.commit_id && (
+          <>
+            <Link
+              to="/r/$repository/$ref/data"
+              params={{ repository, ref: run.commit_id }}
+              search={{}}
+              className={buttonClass()}
+            >
+              Data
+            </Link>
+            <Link
+              to="/r/$repository/-/compare/$left/$right"
+              params={{ repository, left: defaultBranch, right: run.commit_id }}
+              className={buttonClass()}
+            >
+              Changes against {defaultBranch}
+            </Link>
+          </>
+        )}
         <CopyAs
           snippets={[
-            { label: 'tarn', text: `tarn exp metrics ${run.commit_id} --repo ${repository}` },
+            ...(run.commit_id
+              ? [{ label: 'tarn', text: `tarn exp metrics ${run.commit_id} --repo ${repository}` }]
+              : []),
             {
               label: 'curl',
               text: `curl -u "$TARN_ACCESS_KEY:$TARN_SECRET_KEY" ${shellWord(`${location.origin}/api/v1/repositories/${repository}/runs/${run.id}`)}`,
@@ -100,16 +117,50 @@ function RunDetails({ repository, run }: { repository: string; run: ListedRun })
         </dd>
         <dt>Commit</dt>
         <dd>
-          <Link to="/r/$repository/-/commits/$commit" params={{ repository, commit: run.commit_id }} className="mono">
-            {run.commit_id.slice(0, 16)}
-          </Link>{' '}
-          <CopyButton text={run.commit_id} label="Copy commit id" />
+          {run.commit_id ? (
+            <>
+              <Link
+                to="/r/$repository/-/commits/$commit"
+                params={{ repository, commit: run.commit_id }}
+                className="mono"
+              >
+                {run.commit_id.slice(0, 16)}
+              </Link>{' '}
+              <CopyButton text={run.commit_id} label="Copy commit id" />
+            </>
+          ) : (
+            <span className="muted">none{run.state === 'running' ? ' yet' : ''}: no gate reads this run</span>
+          )}
           {champion?.commit === run.commit_id && <Badge kind="accent">@{champion.alias}</Badge>}
         </dd>
-        <dt>Recorded</dt>
+        <dt>Started</dt>
         <dd>
           <Time at={run.creation_date} /> by {run.owner}
         </dd>
+        <dt>{isLive(run) ? 'Last heartbeat' : 'Ended'}</dt>
+        <dd>
+          <Time at={run.seen_date} />
+        </dd>
+        {run.name && (
+          <>
+            <dt>Id</dt>
+            <dd className="mono">{run.id}</dd>
+          </>
+        )}
+        {run.tags.length > 0 && (
+          <>
+            <dt>Tags</dt>
+            <dd>
+              <Name>{run.tags.join(', ')}</Name>
+            </dd>
+          </>
+        )}
+        {run.notes && (
+          <>
+            <dt>Notes</dt>
+            <dd className={styles.notes}>{run.notes}</dd>
+          </>
+        )}
         {run.source.git_sha && (
           <>
             <dt>Source code</dt>
@@ -211,7 +262,7 @@ function RunDetails({ repository, run }: { repository: string; run: ListedRun })
       ) : (
         <p className="muted">None was recorded.</p>
       )}
-      {metrics.some((column) => valueOf(run, column)!.origin.startsWith('file:')) && (
+      {metrics.length > 0 && (
         <>
           <h2>Curves</h2>
           <Curves

@@ -7,6 +7,7 @@ import type { RunsSearch } from './runs_search';
 import {
   columnsOf,
   type Goal,
+  isLive,
   type ListedRun,
   metricColumn,
   paramColumn,
@@ -28,15 +29,21 @@ export const curvesOfOne = 50;
 const pointsMax = 10_000;
 const pointsPage = 1000;
 
+/** Between requests for runs and curves that still change. */
+export const liveMs = 3000;
+
 export const runsKey = (repository: string) => ['experiment-runs', repository] as const;
 
-type Filter = Pick<RunsSearch, 'experiment' | 'branch' | 'git_sha' | 'where'>;
+type Filter = Pick<RunsSearch, 'experiment' | 'branch' | 'git_sha' | 'name' | 'tag' | 'state' | 'where'>;
 type TableSearch = Filter & Pick<RunsSearch, 'order'>;
 
 const filterOf = (search: Filter) => ({
   ...(search.experiment ? { experiment: search.experiment } : {}),
   ...(search.branch ? { branch: search.branch } : {}),
   ...(search.git_sha ? { git_sha: search.git_sha } : {}),
+  ...(search.name ? { name: search.name } : {}),
+  ...(search.tag?.length ? { tag: search.tag } : {}),
+  ...(search.state ? { state: search.state } : {}),
   ...(search.where?.length ? { where: search.where } : {}),
 });
 
@@ -114,13 +121,15 @@ export const chartedRunsQuery = (repository: string, search: Filter, columns: re
   });
 
 export const runQuery = (repository: string, run: string) =>
-  queryOptions({
+  queryOptions<ListedRun>({
     queryKey: [...runsKey(repository), 'run', run],
-    staleTime: Number.POSITIVE_INFINITY, // runs are never changed
+    staleTime: 15_000,
+    refetchInterval: ({ state: { data } }) => (data && isLive(data) ? liveMs : false),
     queryFn: async ({ signal }): Promise<ListedRun> => {
       const own = await answer(
         api.GET('/repositories/{repository}/runs/{run}', { params: { path: { repository, run } }, signal }),
       );
+      if (own.commit_id === '') return { ...own, commit_metrics: [], commit_params: {} };
       const facts = await answer(
         api.GET('/repositories/{repository}/commits/{commitId}/metrics', {
           params: { path: { repository, commitId: own.commit_id } },
@@ -154,11 +163,12 @@ export const namedRunsQuery = (repository: string, ids: readonly string[]) =>
   queryOptions<NamedRuns>({
     queryKey: [...runsKey(repository), 'named', ids],
     staleTime: (query) => (query.state.data?.warnings.length === 0 ? Number.POSITIVE_INFINITY : 0),
+    refetchInterval: ({ state: { data } }) => (data?.runs.some(isLive) ? liveMs : false),
     queryFn: async ({ signal, client }) => {
       const runs = new Map<string, ListedRun>();
       for (const id of ids) {
         const known = client.getQueryData(runQuery(repository, id).queryKey);
-        if (known) runs.set(id, known);
+        if (known && !isLive(known)) runs.set(id, known);
       }
       const missing = ids.filter((id) => !runs.has(id));
       if (missing.length === 0) return { runs: [...runs.values()], warnings: [] };
@@ -181,6 +191,8 @@ export interface Curve {
   values: number[];
   /** There are more points than were fetched. */
   isCut: boolean;
+  /** These are the lowest and highest points of the parts of a longer curve. */
+  isSampled: boolean;
 }
 
 const metricNames = (metric: string) => {
@@ -189,13 +201,15 @@ const metricNames = (metric: string) => {
 };
 
 /**
- * A metric's curves in files of the commits of up to 50 runs, by run; runs without a curve are absent. Only a curve of
- * more than 1,000 points takes a request of its own.
+ * A metric's curves of up to 50 runs, by run: what they wrote while they ran, else those in files of their commits; runs
+ * without a curve are absent. Only a curve of more than 1,000 points in a file takes a request of its own. `live`: some of the
+ * runs are running.
  */
-export const curvesQuery = (repository: string, runs: readonly string[], metric: string) =>
+export const curvesQuery = (repository: string, runs: readonly string[], metric: string, live: boolean) =>
   queryOptions({
-    queryKey: ['series', repository, runs, metric],
-    staleTime: Number.POSITIVE_INFINITY, // a commit's files do not change
+    queryKey: ['series', repository, runs, metric, live],
+    staleTime: live ? 0 : Number.POSITIVE_INFINITY, // runs that have ended and files of commits do not change
+    refetchInterval: live ? liveMs : false,
     queryFn: async ({ signal }): Promise<Map<string, Curve>> => {
       const out = new Map<string, Curve>();
       const names = metricNames(metric);
@@ -205,8 +219,8 @@ export const curvesQuery = (repository: string, runs: readonly string[], metric:
           signal,
         }),
       );
-      for (const { run, commit_id, points, next_offset } of results) {
-        const curve: Curve = { steps: [], values: [], isCut: false };
+      for (const { run, commit_id, points, next_offset, sampled } of results) {
+        const curve: Curve = { steps: [], values: [], isCut: false, isSampled: sampled };
         const add = (some: readonly Schemas['MetricPoint'][]) => {
           for (const point of some) {
             curve.steps.push(point.step);
@@ -315,13 +329,13 @@ export const standardsQuery = (repository: string) =>
 /** The key of the pages of a table of runs, as usePagedRows has them. */
 export const tableKey = (
   repository: string,
-  { experiment, branch, git_sha, where, order }: TableSearch,
+  { experiment, branch, git_sha, name, tag, state, where, order }: TableSearch,
   columns: readonly string[],
 ) =>
   [
     ...runsKey(repository),
     'table',
-    { experiment, branch, git_sha, where, order, columns: [...columns].sort() },
+    { experiment, branch, git_sha, name, tag, state, where, order, columns: [...columns].sort() },
   ] as const;
 
 /** What the table of runs waits for, down to its first rows. */

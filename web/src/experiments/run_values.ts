@@ -4,6 +4,9 @@ import type { Schemas } from '@/api/client';
 export type ListedRun = Schemas['ListedRun'];
 export type Goal = 'max' | 'min';
 
+/** Whether the run may still change. */
+export const isLive = (run: Pick<ListedRun, 'state'>) => run.state === 'running' || run.state === 'stale';
+
 export interface Value {
   text: string;
   /** NaN if it is no number. */

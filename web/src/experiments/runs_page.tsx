@@ -12,7 +12,7 @@ import { ErrorPanel, Loaded, Skeleton } from '@/ui/states';
 import { Name } from '@/ui/text';
 import { Boxes } from './boxes';
 import { ColumnsDialog } from './columns_dialog';
-import { parseCondition, type ListField } from './conditions';
+import { isRunState, type ListField, listFields, parseConditions } from './conditions';
 import { Correlations } from './correlations';
 import { Curves } from './curves';
 import { FilterField } from './filter_field';
@@ -82,15 +82,23 @@ export function RunsPage() {
   const change = (next: Partial<RunsSearch>, replace = false) =>
     void navigate({ to: '/r/$repository/-/runs', params: { repository }, search: { ...search, ...next }, replace });
   const addCondition = (text: string): string | undefined => {
-    const parsed = parseCondition(text);
-    if (parsed.kind === 'wrong') return parsed.why;
-    if (parsed.kind === 'field') change({ [parsed.field]: parsed.value });
-    else change({ where: [...new Set([...(search.where ?? []), parsed.text])] });
+    const parsed = parseConditions(text);
+    if ('why' in parsed) return parsed.why;
+    const next: RunsSearch = {};
+    for (const condition of parsed) {
+      if (condition.kind === 'where')
+        next.where = [...new Set([...(next.where ?? search.where ?? []), condition.text])];
+      else if (condition.field === 'tag') next.tag = [...new Set([...(next.tag ?? search.tag ?? []), condition.value])];
+      else if (condition.field !== 'state') next[condition.field] = condition.value;
+      else if (isRunState(condition.value)) next.state = condition.value;
+    }
+    change(next);
     return undefined;
   };
-  const clear = () => change({ where: undefined, experiment: undefined, branch: undefined, git_sha: undefined });
-  const fields = (['experiment', 'branch', 'git_sha'] as const).flatMap((field): [ListField, string][] =>
-    search[field] ? [[field, search[field]]] : [],
+  const clear = () =>
+    change({ where: undefined, ...Object.fromEntries(listFields.map((field) => [field, undefined])) });
+  const fields = listFields.flatMap((field): [ListField, string][] =>
+    field !== 'tag' && search[field] ? [[field, search[field]]] : [],
   );
 
   if (sample.error)
@@ -137,6 +145,13 @@ export function RunsPage() {
         )}
         {fields.map(([field, value]) => (
           <Chip key={field} text={`${field} = ${value}`} onRemove={() => change({ [field]: undefined })} />
+        ))}
+        {(search.tag ?? []).map((tag) => (
+          <Chip
+            key={`tag ${tag}`}
+            text={`tag = ${tag}`}
+            onRemove={() => change({ tag: search.tag?.filter((item) => item !== tag) })}
+          />
         ))}
         {(search.where ?? []).map((condition) => (
           <Chip
@@ -407,11 +422,17 @@ function snippetsOf(repository: string, search: RunsSearch, columns: readonly st
   if (search.experiment) words.push('--experiment', search.experiment);
   if (search.branch) words.push('--of-branch', search.branch);
   if (search.git_sha) words.push('--git-sha', search.git_sha);
+  if (search.name) words.push('--name', search.name);
+  for (const tag of search.tag ?? []) words.push('--tag', tag);
+  if (search.state) words.push('--state', search.state);
   for (const condition of search.where ?? []) words.push('--where', condition);
   if (search.order) words.push('--sort', search.order.replace('metrics.', ''));
   const query = new URLSearchParams([
     ...(search.experiment ? [['experiment', search.experiment]] : []),
     ...(search.branch ? [['branch', search.branch]] : []),
+    ...(search.name ? [['name', search.name]] : []),
+    ...(search.tag ?? []).map((tag) => ['tag', tag]),
+    ...(search.state ? [['state', search.state]] : []),
     ...(search.where ?? []).map((condition) => ['where', condition]),
     ...(search.order ? [['order', search.order]] : []),
     ...columns.map((column) => ['column', column]),

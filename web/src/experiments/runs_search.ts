@@ -1,6 +1,8 @@
-import { flag, oneOf, text, texts } from '@/app/search_params';
+import { flag, integer, oneOf, text, texts } from '@/app/search_params';
 
 const runViews = ['table', 'side', 'curves', 'parallel', 'scatter', 'box', 'correlation'] as const;
+export const runStates = ['running', 'finished', 'failed', 'stale'] as const;
+export type RunState = (typeof runStates)[number];
 export type RunView = (typeof runViews)[number];
 
 /** Columns and axes are "metrics.NAME" or "params.NAME". */
@@ -9,6 +11,10 @@ export interface RunsSearch {
   experiment?: string | undefined;
   branch?: string | undefined;
   git_sha?: string | undefined;
+  /** A part of the name. */
+  name?: string | undefined;
+  tag?: string[] | undefined;
+  state?: RunState | undefined;
   where?: string[] | undefined;
   order?: string | undefined;
   column?: string[] | undefined;
@@ -22,6 +28,10 @@ export interface RunsSearch {
   metric?: string | undefined;
   x?: string | undefined;
   y?: string | undefined;
+  /** Metrics of further charts of curves. */
+  chart?: string[] | undefined;
+  /** Weight of the points before, in percent. */
+  smooth?: number | undefined;
   log?: true | undefined;
   /** Also rows in which all runs are equal. */
   equal?: true | undefined;
@@ -33,6 +43,9 @@ export function runsSearchOf(raw: Record<string, unknown>): RunsSearch {
     experiment: text(raw.experiment),
     branch: text(raw.branch),
     git_sha: text(raw.git_sha),
+    name: text(raw.name),
+    tag: texts(raw.tag),
+    state: oneOf(raw.state, runStates),
     where: texts(raw.where),
     order: text(raw.order),
     column: texts(raw.column),
@@ -42,6 +55,8 @@ export function runsSearchOf(raw: Record<string, unknown>): RunsSearch {
     metric: text(raw.metric),
     x: text(raw.x),
     y: text(raw.y),
+    chart: texts(raw.chart),
+    smooth: integer(raw.smooth, 0, 99),
     log: flag(raw.log),
     equal: flag(raw.equal),
   };

@@ -9,6 +9,7 @@ import { Badge, Name, Time } from '@/ui/text';
 import type { RunsSearch } from './runs_search';
 import { listRuns, pageSize, type Standards, tableKey } from './run_queries';
 import {
+  isLive,
   isMetric,
   judge,
   type ListedRun,
@@ -61,6 +62,19 @@ export function NoRuns({ repository, onRecord, refused }: NoRunsProps) {
   );
 }
 
+const stateKinds = { running: 'accent', finished: 'neutral', failed: 'removed', stale: 'waiting' } as const;
+
+export function StateBadge({ state }: { state: ListedRun['state'] }) {
+  return <Badge kind={stateKinds[state]}>{state}</Badge>;
+}
+
+const stateColumn: Column<ListedRun> = {
+  id: 'state',
+  header: 'State',
+  width: '96px',
+  cell: (run) => <StateBadge state={run.state} />,
+};
+
 const namedRun = 168;
 /** Where the window is narrow, so that a metric fits beside it. */
 const namedRunNarrow = 128;
@@ -79,9 +93,11 @@ export function RunsTable({
   onClear,
   record,
 }: RunsTableProps) {
-  const { experiment, branch, git_sha, where, order } = search;
-  const rows = usePagedRows<ListedRun>(tableKey(repository, search, columns), (after, signal) =>
-    listRuns(repository, search, columns, after, pageSize, signal),
+  const { experiment, branch, git_sha, name, tag, state, where, order } = search;
+  const rows = usePagedRows<ListedRun>(
+    tableKey(repository, search, columns),
+    (after, signal) => listRuns(repository, search, columns, after, pageSize, signal),
+    { changing: isLive },
   );
   const champion = standards?.champion ?? null;
   const narrow = useNarrow();
@@ -142,32 +158,47 @@ export function RunsTable({
         width: `${narrow ? namedRunNarrow : namedRun}px`,
         cell: (run) => (
           <>
-            <Link to="/r/$repository/-/runs/$run" params={{ repository, run: run.id }} className="mono">
-              {run.id.slice(0, 12)}
+            <Link
+              to="/r/$repository/-/runs/$run"
+              params={{ repository, run: run.id }}
+              className={run.name ? '' : 'mono'}
+              style={{ minWidth: 0 }}
+              title={run.id}
+            >
+              {run.name ? <Name>{run.name}</Name> : run.id.slice(0, 12)}
             </Link>
             {champion && run.commit_id === champion.commit && <Badge kind="accent">@{champion.alias}</Badge>}
           </>
         ),
       },
       ...ordered.slice(0, pinned.length).map(value),
-      ...(narrow ? [] : [branch]),
+      ...(narrow ? [] : [stateColumn, branch]),
       {
         id: 'commit',
         header: 'Commit',
         width: '120px',
         wideOnly: true,
-        cell: (run) => (
-          <Link to="/r/$repository/-/commits/$commit" params={{ repository, commit: run.commit_id }} className="mono">
-            {shortRef(run.commit_id).slice(0, 10)}
-          </Link>
-        ),
+        cell: (run) =>
+          run.commit_id ? (
+            <Link to="/r/$repository/-/commits/$commit" params={{ repository, commit: run.commit_id }} className="mono">
+              {shortRef(run.commit_id).slice(0, 10)}
+            </Link>
+          ) : (
+            <span className="muted">none</span>
+          ),
       },
       ...ordered.slice(pinned.length).map(value),
-      ...(narrow ? [branch] : []),
+      ...(narrow ? [stateColumn, branch] : []),
+      {
+        id: 'tags',
+        header: 'Tags',
+        width: '136px',
+        cell: (run) => (run.tags.length > 0 ? <Name>{run.tags.join(', ')}</Name> : null),
+      },
       { id: 'experiment', header: 'Experiment', width: '120px', cell: (run) => <Name>{run.experiment}</Name> },
       {
         id: 'created',
-        header: 'Recorded',
+        header: 'Started',
         width: '112px',
         sort: 'created',
         cell: (run) => <Time at={run.creation_date} />,
@@ -180,7 +211,7 @@ export function RunsTable({
     : { by: 'created', descending: true };
   if (rows.error && rows.loaded === 0) return <ErrorPanel error={rows.error} onRetry={rows.retry} />;
   if (rows.isLoading) return <Skeleton rows={8} />;
-  const isFiltered = Boolean(experiment || branch || git_sha || where?.length);
+  const isFiltered = Boolean(experiment || branch || git_sha || name || tag?.length || state || where?.length);
   return (
     <>
       {champion && rows.loaded > 0 && (

@@ -99,7 +99,7 @@ export function SideBySide({ repository, runs, standards, showEqual, onShowEqual
                     params={{ repository, commit: run.commit_id }}
                     className="mono"
                   >
-                    {run.commit_id.slice(0, 10)}
+                    {run.commit_id.slice(0, 10) || 'none'}
                   </Link>
                 </td>
               ))}
