@@ -74,7 +74,7 @@ struct RightsQuestion {
   Right right{};
   std::string user{};
   std::string address{};  ///< IP of the user's request; "" = unknown
-  std::string limits{};   ///< of the key with which the user asked (ActingUser::limits)
+  std::string limits;     ///< of the key with which the user asked (ActingUser::limits)
   RepositoryName repository{};
   std::string branch{};       ///< "" = the right is one on the repository
   bool all_branches = false;  ///< on every branch of the repository

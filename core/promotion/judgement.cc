@@ -332,6 +332,8 @@ std::vector<GateApproval> votes_of(branch::Engine& engine, const Repository& rep
     } else if (engine.rights && !engine.rights({.right = branch::Right::kApprovePromotion,
                                                 .user = approval.user,
                                                 .address = approval.address,
+                                                // The key with which it was given allowed it.
+                                                .limits = {},
                                                 .repository = repository.name,
                                                 .branch = promotion.request.destination.str()})) {
       vote.void_reason =
