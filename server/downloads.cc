@@ -44,11 +44,20 @@ Downloads Downloads::in(const std::string& directory) {
   return out;
 }
 
+Downloads Downloads::beside(const std::string& program) {
+  const fs::path directory = fs::path(program).parent_path();
+  std::error_code absent;
+  for (const char* up : {"..", "../.."}) {
+    const fs::path found = directory / up / "share/tarn/downloads";
+    if (fs::is_directory(found, absent)) return in(found.string());
+  }
+  return {};
+}
+
 const Downloads& Downloads::installed() {
   static const Downloads kInstalled = [] {
     std::error_code ignored;
-    const fs::path program = fs::read_symlink("/proc/self/exe", ignored);
-    return in((program.parent_path() / "../../share/tarn/downloads").string());
+    return beside(fs::read_symlink("/proc/self/exe", ignored).string());
   }();
   return kInstalled;
 }
@@ -75,8 +84,7 @@ std::optional<http::Response> Downloads::answer(const http::Request& request) co
   if (!file.is_open()) {
     throw Error(ErrorCode::kNotFound, reason::kUnknownEndpoint,
                 str_cat("there is no such file: ", kDownloadsPath,
-                        " lists those that came with this server; a tarnd that was built from "
-                        "source has none"));
+                        " lists those that came with this server"));
   }
   response.headers.add("Content-Type", "application/octet-stream");
   response.headers.add("Content-Disposition", "attachment");

@@ -22,8 +22,10 @@ class Downloads {
   /// The regular files of `directory` with a plain name, as far as the limits go; none if it is
   /// missing.
   static Downloads in(const std::string& directory);
-  /// The files that a package installed with this program: `../../share/tarn/downloads` from its
-  /// directory.
+  /// The files that came with the program at this path: `../share/tarn/downloads` from its
+  /// directory (a build, a prefix), else `../../share/tarn/downloads` (packages).
+  static Downloads beside(const std::string& program);
+  /// Files that came with this program, read once.
   static const Downloads& installed();
 
   /// The answer to a GET or HEAD of "/downloads/", a list with links that pip takes, or of a file

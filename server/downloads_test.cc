@@ -91,6 +91,24 @@ TEST_F(DownloadsOf, StopsAtItsLimits) {
   EXPECT_EQ(links, kDownloadsMax);
 }
 
+TEST_F(DownloadsOf, AreFoundFromABuildAndFromAPackage) {
+  const auto links_beside = [&](const char* program) {
+    http::Request request;
+    request.method = "GET";
+    request.target = "/downloads/";
+    return Downloads::beside(str_cat(place_.path(), program)).answer(request)->body;
+  };
+  for (const char* folder : {"/build/bin", "/build/share/tarn/downloads", "/usr/lib/tarn",
+                             "/usr/share/tarn/downloads", "/alone/bin"}) {
+    std::filesystem::create_directories(str_cat(place_.path(), folder));
+  }
+  add("build/share/tarn/downloads/built", "x");
+  add("usr/share/tarn/downloads/packaged", "x");
+  EXPECT_NE(links_beside("/build/bin/tarnd").find(">built<"), std::string::npos);
+  EXPECT_NE(links_beside("/usr/lib/tarn/tarnd").find(">packaged<"), std::string::npos);
+  EXPECT_EQ(links_beside("/alone/bin/tarnd").find("<a "), std::string::npos);
+}
+
 TEST(DownloadsWithoutAFolder, AreNone) {
   http::Request request;
   request.method = "GET";

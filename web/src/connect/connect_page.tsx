@@ -4,7 +4,7 @@ import { useState } from 'react';
 import { accessChanged } from '@/access/access_queries';
 import { answer, api, type Schemas } from '@/api/client';
 import { useMay } from '@/api/permissions';
-import { configQuery, useUser } from '@/api/session';
+import { useUser } from '@/api/session';
 import { recent } from '@/app/recent';
 import { Code } from '@/preview/code';
 import { Button } from '@/ui/button';
@@ -12,6 +12,7 @@ import { CopyButton } from '@/ui/copy_as';
 import { Select } from '@/ui/field';
 import { RefPicker } from '@/ui/ref_picker';
 import { ErrorPanel, Loaded } from '@/ui/states';
+import { downloadsQuery } from './downloads';
 import { type Guide, guideOf, guides, noKey, type Place } from './guides';
 import styles from './connect.module.css';
 
@@ -34,7 +35,7 @@ export function ConnectPage() {
   });
   const [key, setKey] = useState<Schemas['CredentialsWithSecret'] | null>(null);
   const guide = guideOf(search.client);
-  const version = useQuery(configQuery).data?.version_config?.tarn_version ?? 'VERSION';
+  const downloads = useQuery(downloadsQuery).data ?? [];
   return (
     <div className="page">
       <h1>Connect</h1>
@@ -54,7 +55,7 @@ export function ConnectPage() {
             endpoint: window.location.origin,
             repository: repository ?? 'my-repository',
             branch,
-            version,
+            downloads,
             ...(key ? { accessKey: key.access_key_id, secretKey: key.secret_access_key } : noKey),
           };
           return (
@@ -199,6 +200,7 @@ function Clients({ current }: { current: Guide }) {
 function Lines({ guide, place, hasKey }: { guide: Guide; place: Place; hasKey: boolean }) {
   const steps = guide.steps(place);
   const all = steps.map((step) => step.text).join('\n\n');
+  const install = typeof guide.install === 'function' ? guide.install(place) : guide.install;
   const isOneProgram = new Set(steps.map((step) => step.language)).size === 1;
   return (
     <section aria-label={guide.label} className={styles.lines}>
@@ -206,12 +208,9 @@ function Lines({ guide, place, hasKey }: { guide: Guide; place: Place; hasKey: b
         <h2 className="grow">{guide.label}</h2>
         {isOneProgram && <CopyButton text={`${all}\n`} label="Copy all" />}
       </div>
-      {guide.install !== undefined && (
-        <Lined
-          title="Install"
-          language="bash"
-          text={typeof guide.install === 'string' ? guide.install : guide.install(place)}
-        />
+      {install !== undefined && <Lined title="Install" language="bash" text={install} />}
+      {guide.install !== undefined && install === undefined && (
+        <p className="muted">This server has no file of this client to hand out: install the one of its release.</p>
       )}
       {steps.map((step) => (
         <Lined key={step.title} {...step} />

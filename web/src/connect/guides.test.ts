@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { namesIn } from './downloads';
 import { guideOf, guides, type Place } from './guides';
 
 const place: Place = {
@@ -6,7 +7,7 @@ const place: Place = {
   repository: 'digits',
   branch: "it's",
   accessKey: 'AK',
-  version: '1.2.3',
+  downloads: [],
   secretKey: 's\'e"c$r',
 };
 const text = (id: string, at = place) =>
@@ -32,11 +33,18 @@ describe('guides', () => {
     expect(text('duckdb')).toContain(`SECRET 's''e"c$r'`);
     expect(text('duckdb')).toContain(`FROM 's3://digits/it''s/hello.parquet'`);
   });
-  it('install the Python package that the server hands out', () => {
-    const { install } = guideOf('tarn-python');
-    expect(typeof install === 'function' && install(place)).toBe(
+  it('install what the server hands out, and nothing else', () => {
+    const line = (id: string, downloads: string[]) => {
+      const { install } = guideOf(id);
+      return typeof install === 'function' ? install({ ...place, downloads }) : null;
+    };
+    expect(line('tarn-python', ['tarn_1.2.3_amd64.deb', 'tarn_data-1.2.3-py3-none-any.whl'])).toBe(
       "pip install 'tarn-data[frames,paths] @ https://tarn.example.com/downloads/tarn_data-1.2.3-py3-none-any.whl'",
     );
+    expect(line('tarn', ['tarn-linux-aarch64', 'tarn-linux-x86_64'])).toMatch(
+      /^curl -fo tarn https:\/\/tarn\.example\.com\/downloads\/tarn-linux-\$\(uname -m\) && chmod \+x tarn/,
+    );
+    for (const id of ['tarn', 'tarn-python']) expect(line(id, ['tarn_1.2.3_amd64.deb']), id).toBeUndefined();
   });
   it('use TLS as the server does', () => {
     expect(text('duckdb')).toContain('USE_SSL true');
@@ -44,5 +52,14 @@ describe('guides', () => {
       "ENDPOINT '127.0.0.1:8000', URL_STYLE 'path', USE_SSL false",
     );
     expect(text('tensorflow')).toContain('S3_USE_HTTPS="1"');
+  });
+});
+
+describe('the list of downloads', () => {
+  it('is read from the links of the page', () => {
+    const page =
+      '<!DOCTYPE html>\n<html lang="en"><title>Downloads</title>\n<a href="a-1.whl">a-1.whl</a><br>\n<a href="b">b</a><br>\n</html>\n';
+    expect(namesIn(page)).toEqual(['a-1.whl', 'b']);
+    expect(namesIn('')).toEqual([]);
   });
 });

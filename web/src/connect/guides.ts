@@ -9,8 +9,8 @@ export interface Place {
   branch: string;
   accessKey: string;
   secretKey: string;
-  /** Of the server; its packages have the same. */
-  version: string;
+  /** Names of the files that the server hands out at /downloads/. */
+  downloads: readonly string[];
 }
 
 export interface Step {
@@ -24,8 +24,8 @@ export interface Guide {
   id: string;
   label: string;
   group: 'Tarn' | 'Python' | 'Machine learning' | 'Tables' | 'Commands' | 'Automation';
-  /** Installs the client, in a shell. */
-  install?: string | ((place: Place) => string);
+  /** Installs the client, in a shell; undefined where the server hands out no file of it. */
+  install?: string | ((place: Place) => string | undefined);
   steps: (place: Place) => Step[];
 }
 
@@ -74,6 +74,10 @@ export const guides: readonly Guide[] = [
     id: 'tarn',
     label: 'tarn',
     group: 'Tarn',
+    install: ({ endpoint, downloads }) =>
+      downloads.some((name) => name.startsWith('tarn-linux-'))
+        ? `curl -fo tarn ${endpoint}/downloads/tarn-linux-$(uname -m) && chmod +x tarn && export PATH="$PWD:$PATH"`
+        : undefined,
     steps: (place) => {
       const branch = shellWord(`tarn://${place.repository}/${place.branch}`);
       const at = (path: string) => shellWord(tarnUri(place.repository, place.branch, path));
@@ -101,8 +105,10 @@ tarn commit ${branch} -m 'Say hello'`,
     id: 'tarn-python',
     label: 'Python: runs',
     group: 'Tarn',
-    install: ({ endpoint, version }) =>
-      `pip install 'tarn-data[frames,paths] @ ${endpoint}/downloads/tarn_data-${version}-py3-none-any.whl'`,
+    install: ({ endpoint, downloads }) => {
+      const wheel = downloads.find((name) => /^tarn_data-.*\.whl$/.test(name));
+      return wheel && `pip install 'tarn-data[frames,paths] @ ${endpoint}/downloads/${wheel}'`;
+    },
     steps: (place) => [
       environment(tarnSettings(place)),
       {
