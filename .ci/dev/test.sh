@@ -7,6 +7,8 @@ source .ci/dev/fuzz.sh
 source .ci/dev/pgbouncer.sh
 source .ci/dev/package.sh
 
+HELM_VERSION=v3.19.0
+
 test_usage() {
   cat <<'TEXT'
 usage: ./dev test [--ci] [--long] [--asan] [--clients] [--packages] [filter]
@@ -215,10 +217,22 @@ ensure_prometheus() {
   return $status
 }
 
+# helm itself, of the Go module proxy. Tests that need it skip where it is missing.
+ensure_helm() {
+  TARN_HELM=$TARN_CACHE/helm-$HELM_VERSION/helm
+  export TARN_HELM
+  [ -x "$TARN_HELM" ] && return
+  step "building helm $HELM_VERSION for the tests (once)"
+  local go
+  go=$(go_command) && GOBIN=$(dirname "$TARN_HELM") GOFLAGS=-mod=mod "$go" install "helm.sh/helm/v3/cmd/helm@$HELM_VERSION" >&2 ||
+    { unset TARN_HELM; return 1; }
+}
+
 ensure_package_tools() {
   packages_installed "${PACKAGE_TEST_TOOLS[@]}" || install_packages "${PACKAGE_TEST_TOOLS[@]}" || return
   ensure_node || return
   ensure_prometheus || true
+  ensure_helm || true
   local of=tests/packages key
   key=$(cat "$of/requirements.txt" "$of/package.json" | sha256sum | cut -c1-16)
   TARN_PACKAGE_CHECKS=$TARN_CACHE/package-checks-$key
