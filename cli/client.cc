@@ -11,6 +11,7 @@
 #include <netdb.h>
 #include <nlohmann/json.hpp>
 
+#include "cli/certificates.h"
 #include "cli/exit_code.h"
 #include "cli/failure_advice.h"
 #include "cli/json_text.h"
@@ -312,6 +313,7 @@ struct Client::State {
     client.set_connection_timeout(patience.connect);
     client.set_read_timeout(patience.answer);
     client.set_write_timeout(patience.answer);
+    if (const auto bundle = certificate_bundle()) client.set_ca_cert_path(*bundle);
   }
 
   /// The connection for the request.
