@@ -3,6 +3,7 @@
 import io
 import re
 import zipfile
+from collections import Counter
 
 import browser as browsers
 from playwright.sync_api import expect
@@ -94,6 +95,23 @@ def test_files_are_uploaded_committed_and_seen(window, rest, tmp_path):
     expect(page.get_by_role("complementary", name="Details")).to_be_hidden()
     head = rest.get("/repositories/uploads/refs/main/commits", amount=1)["results"][0]
     assert (head["message"], head["metadata"]) == ("two files", {"source": "camera"})
+
+
+def test_small_files_take_a_request_each_and_the_page_few(window, rest):
+    rest.repository("small-files")
+    page = window.go("/r/small-files/main/data")
+    expect(page.get_by_text("There are no objects here yet.")).to_be_visible()
+    asked = Counter()
+    page.on("request", lambda request: asked.update([request.method]))
+    names = [f"{number:03d}.txt" for number in range(200)]
+    page.get_by_label("Files to upload").set_input_files(
+        [{"name": name, "mimeType": "text/plain", "buffer": name.encode()} for name in names]
+    )
+    expect(page.get_by_role("region", name="Uploads")).to_contain_text("200 files uploaded")
+    expect(page.get_by_text("200 uncommitted changes on main")).to_be_visible()
+    assert rest.paths("small-files") == names
+    # The list is loaded again after 1, 3, 7, ... seconds and at the end.
+    assert asked["POST"] == 200 and asked["GET"] < 40, asked
 
 
 def test_the_upload_menu_keeps_its_focus_and_its_keys_while_answers_arrive(window, rest):

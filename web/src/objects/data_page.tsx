@@ -39,7 +39,6 @@ import styles from './data_page.module.css';
 type Action = 'move' | 'copy' | 'delete';
 
 const route = getRouteApi('/signed-in/r/$repository/$ref/data');
-const refreshAfterUploadMs = 1000;
 // A queue goes on while one looks at other pages.
 const queues = new Map<string, UploadQueue>();
 
@@ -48,13 +47,7 @@ function queueOf(repository: string, branch: string): UploadQueue {
   let queue = queues.get(key);
   if (!queue) {
     queue = new UploadQueue(repository, branch);
-    let timer: ReturnType<typeof setTimeout> | undefined;
-    queue.onDone = () => {
-      timer ??= setTimeout(() => {
-        timer = undefined;
-        branchChanged(repository, branch);
-      }, refreshAfterUploadMs);
-    };
+    queue.onArrived = () => branchChanged(repository, branch);
     queues.set(key, queue);
   }
   return queue;

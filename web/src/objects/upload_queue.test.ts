@@ -13,8 +13,8 @@ describe('parts of a file', () => {
   });
 });
 
-/** Answers each request with the status that `statusOf` has for its address. */
-function answerWith(statusOf: (url: string) => number) {
+/** Answers each request with the status that `statusOf` has for its address; at once, or after some time. */
+function answerWith(statusOf: (url: string) => number, answer: (run: () => void) => void = queueMicrotask) {
   vi.stubGlobal(
     'XMLHttpRequest',
     class {
@@ -33,7 +33,7 @@ function answerWith(statusOf: (url: string) => number) {
       }
       send(body: Blob) {
         this.status = statusOf(this.url);
-        queueMicrotask(() => {
+        answer(() => {
           this.upload.onprogress?.({ loaded: body.size });
           this.onloadend();
         });
@@ -80,6 +80,25 @@ describe('a queue of uploads', () => {
     queue.clear();
     await vi.advanceTimersByTimeAsync(1000);
     expect(queue.get()).toMatchObject({ totalBytes: 0, sentBytes: 0, listed: [] });
+  });
+
+  it('tells that files have arrived with growing pauses and after the last one', async () => {
+    vi.useFakeTimers();
+    answerWith(
+      () => 201,
+      (run) => setTimeout(run, 40),
+    );
+    const queue = new UploadQueue('r', 'main');
+    const told: number[] = [];
+    const start = Date.now();
+    queue.onArrived = () => told.push(Math.round((Date.now() - start) / 1000));
+    queue.add(files(4000)); // four at once, for 40 s
+    await vi.advanceTimersByTimeAsync(60_000);
+    expect(told).toEqual([1, 3, 7, 15, 25, 35, 40]);
+    told.length = 0;
+    queue.add(files(1));
+    await vi.advanceTimersByTimeAsync(100);
+    expect(told).toEqual([60]);
   });
 
   it('cancels what waits', async () => {

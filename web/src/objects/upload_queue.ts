@@ -6,6 +6,9 @@ import { sessionEnd, until } from '@/api/session_end';
 const filesAtOnce = 4;
 /** Between two snapshots: small files end faster than the page can show each of them. */
 const snapshotMs = 100;
+/** Between two calls of onArrived while files are still on their way: at first, and at most. */
+const arrivedMs = 1000;
+const arrivedMsMax = 10_000;
 /** Files that a snapshot names. */
 export const listedMax = 100;
 const partsAtOnce = 3;
@@ -112,8 +115,10 @@ export class UploadQueue {
   private readonly listeners = new Set<() => void>();
   private nextId = 1;
   private active = 0;
-  /** Called when a file has arrived. */
-  onDone: () => void = () => {};
+  private arrived: ReturnType<typeof setTimeout> | undefined;
+  private arrivedPauseMs = arrivedMs;
+  /** Called when files have arrived: with growing pauses, as it reloads what the page shows, and after the last one. */
+  onArrived: () => void = () => {};
 
   constructor(
     readonly repository: string,
@@ -220,8 +225,23 @@ export class UploadQueue {
       void this.run(next).finally(() => {
         --this.active;
         this.pump();
+        if (this.active === 0 && this.arrived !== undefined) this.tellArrived(arrivedMs);
       });
     }
+  }
+
+  private hasArrived() {
+    this.arrived ??= setTimeout(
+      () => this.tellArrived(Math.min(2 * this.arrivedPauseMs, arrivedMsMax)),
+      this.arrivedPauseMs,
+    );
+  }
+
+  private tellArrived(nextPauseMs: number) {
+    clearTimeout(this.arrived);
+    this.arrived = undefined;
+    this.arrivedPauseMs = nextPauseMs;
+    this.onArrived();
   }
 
   private async run(upload: Upload) {
@@ -231,7 +251,7 @@ export class UploadQueue {
       const inParts = upload.file.size >= partedBytesMin && (await this.sendInParts(upload, abort.signal));
       if (!inParts) await this.sendWhole(upload, abort.signal);
       this.update(upload, { state: 'done', sentBytes: upload.file.size });
-      this.onDone();
+      this.hasArrived();
     } catch (error) {
       this.update(upload, abort.signal.aborted ? { state: 'cancelled' } : { state: 'failed', error: asError(error) });
     } finally {
