@@ -3,7 +3,7 @@
 S3_PACKAGES=(awscli rclone s3fs s3cmd fuse3 nginx-light openssl)
 # The environments of clients, and of the server MinIO, that only `./dev test --clients` runs.
 HEAVY_ENVIRONMENTS=(analytics tables js mlflow tensorflow torch spark minio
-  airflow datasets dbt dvc great_expectations icechunk kedro ray)
+  airflow dagster datasets dbt documents dvc great_expectations icechunk kedro prefect ray)
 
 # client_environment NAME: makes it once from the files NAME.KIND of tests/e2e/clients, keyed by them and the version of
 # Python, as tests/support/client_matrix.py expects.

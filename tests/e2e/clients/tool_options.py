@@ -1,7 +1,12 @@
 """Settings that several tools of KIND "tools" share."""
 
+import re
 import sys
+import traceback
 from pathlib import Path
+
+# The refusal of a write to a missing branch, as clients quote it.
+NO_BRANCH = r"[Bb]ranch [\\'\"]+nowhere[\\'\"]+ (does\s+not exist|not found)"
 
 
 def s3fs_options(box):
@@ -28,3 +33,14 @@ def commit(box):
 
 def paths(box, ref, below=""):
     return [entry["path"] for entry in box.rest("GET", f"/refs/{ref}/objects/ls", prefix=below, amount=1000)["results"]]
+
+
+def refused_without_branch(write):
+    """`write` goes to the branch "nowhere", which does not exist: it must fail, and say so."""
+    try:
+        write()
+    except Exception as error:
+        said = "".join(traceback.format_exception(error))  # what it was raised from among it
+        assert re.search(NO_BRANCH, said), f"says something else: {said}"
+    else:
+        raise AssertionError("the write was taken")
