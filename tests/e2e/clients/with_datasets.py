@@ -2,7 +2,7 @@
 
 import datasets
 import fsspec
-from tool_options import commit, s3fs_options, tarn_options
+from tool_options import commit, refused_without_branch, s3fs_options, tarn_options
 
 NAME = "datasets 5.2.0"
 ENVIRONMENT = "datasets"
@@ -28,6 +28,8 @@ def loads_and_saves(box, scheme, options):
     again = datasets.load_from_disk(f"{scheme}://{box.repo}/{kept}/{scheme}/even", storage_options={**options})
     assert sorted(again["id"]) == list(range(0, 100, 2))
     assert datasets.load_from_disk(f"{place}/even", storage_options={**options}).num_rows == 3
+    nowhere = f"{scheme}://{box.repo}/nowhere/even"
+    refused_without_branch(lambda: loaded.save_to_disk(nowhere, storage_options={**options}))
 
 
 def also_loads_and_saves_over_s3(box):

@@ -4,12 +4,13 @@ from pathlib import Path
 
 import duckdb
 import duckdb_extension_httpfs
-from tool_options import paths
+from tool_options import commit, paths
 
 NAME = "dbt-duckdb 1.10.0"
 ENVIRONMENT = "dbt"
 KIND = "tools"
 HEAVY = True
+TABLE = "{{ config(materialized='table') }}"
 
 
 def extensions(box):
@@ -52,8 +53,22 @@ def also_builds_a_model(box):
         " -- depends on: {{ ref('seed') }}",
     )
     project = Path(box.scratch) / "project"
-    box.run("dbt", "run", "--project-dir", project, "--profiles-dir", project, DBT_SEND_ANONYMOUS_USAGE_STATS="false")
+
+    def run(*models, **options):
+        directories = ("--project-dir", project, "--profiles-dir", project)
+        return box.run("dbt", "run", *directories, "--select", *models, DBT_SEND_ANONYMOUS_USAGE_STATS="false", **options)
+
+    run("seed", "even")
     assert paths(box, "dev", "dbt/") == ["dbt/even.parquet", "dbt/seed.parquet"]
+    kept = commit(box)
+    box.write("project/models/seed.sql", f"{external(box, 'seed')} SELECT range AS id, range % 2 AS part FROM range(4)")
+    counts = [f"(SELECT count(*) FROM read_parquet('s3://{box.repo}/{ref}/dbt/seed.parquet'))" for ref in (kept, "dev")]
+    box.write("project/models/counts.sql", f"{TABLE} SELECT {', '.join(counts)} -- depends on: {{{{ ref('seed') }}}}")
+    box.write("project/models/lost.sql", f"{external(box, 'lost').replace('/dev/', '/nowhere/')} SELECT 1 AS id")
+    said = run("seed", "counts", "lost", fails=True)  # DuckDB does not tell what the server said
+    assert b"HTTP code 404" in said and b"/nowhere/dbt/lost.parquet" in said, said
+    with duckdb.connect(f"{box.scratch}/project.duckdb", read_only=True) as database:
+        assert database.sql("FROM counts").fetchone() == (10, 4)
 
 
 def external(box, name):

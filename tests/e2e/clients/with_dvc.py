@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from tool_options import commit, paths
+from tool_options import commit, paths, refused_without_branch
 
 NAME = "dvc 3.67.1"
 ENVIRONMENT = "dvc"
@@ -44,6 +44,13 @@ def also_pushes_and_pulls(box):
     (reader / "data.dvc").write_bytes((place / "data.dvc").read_bytes())
     dvc_there("pull", "-q")
     assert {str(file.relative_to(reader)): file.read_text() for file in (reader / "data").rglob("*.*")} == content
+
+
+def also_refuses_to_push_where_no_branch_is(box):
+    _, dvc = project(box, "lost", "nowhere/dvc")
+    box.write("lost/a.csv", "id\n1\n")
+    dvc("add", "-q", "a.csv")
+    refused_without_branch(lambda: dvc("push"))
 
 
 def also_imports_an_object(box):

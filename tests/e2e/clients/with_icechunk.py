@@ -2,6 +2,7 @@
 
 import icechunk
 import zarr
+from tool_options import commit, refused_without_branch
 
 NAME = "icechunk 1.1.21"
 ENVIRONMENT = "icechunk"
@@ -35,6 +36,12 @@ def also_commits_arrays(box):
     assert [one.message for one in found.ancestry(branch="main")][:2] == ["second", "first"]
     assert zarr.open_array(found.readonly_session("main").store, path="temperature", mode="r")[0, 0] == 7
     assert zarr.open_array(found.readonly_session(snapshot_id=first).store, path="temperature", mode="r")[0, 0] == 1.5
+    kept = icechunk.Repository.open(storage(box, commit(box)))
+    session = repository.writable_session("main")
+    zarr.open_array(session.store, path="temperature")[0, 0] = 9
+    session.commit("third")
+    assert zarr.open_array(kept.readonly_session("main").store, path="temperature", mode="r")[0, 0] == 7
+    refused_without_branch(lambda: icechunk.Repository.create(storage(box, "nowhere")))
 
 
 def also_refuses_the_later_of_two_writers(box):

@@ -3,7 +3,7 @@
 import pandas
 from kedro.io import DataCatalog, Version
 from kedro_datasets.pandas import CSVDataset
-from tool_options import commit, s3fs_options
+from tool_options import commit, refused_without_branch, s3fs_options
 
 NAME = "kedro 1.7.0"
 ENVIRONMENT = "kedro"
@@ -28,6 +28,8 @@ def also_keeps_data_sets(box):
     catalog.save("animals", FRAME.head(1))
     at_commit = CSVDataset(filepath=f"s3://{box.repo}/{kept}/kedro/animals.csv", credentials=options)
     assert at_commit.load().equals(FRAME) and len(catalog.load("animals")) == 1
+    nowhere = CSVDataset(filepath=f"s3://{box.repo}/nowhere/animals.csv", credentials=options)
+    refused_without_branch(lambda: nowhere.save(FRAME))
     versions = []
     for count in (1, 2):
         versioned = CSVDataset(
