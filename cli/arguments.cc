@@ -90,9 +90,24 @@ std::vector<std::string> names_in_groups(const CLI::App& app, const std::string&
   return names;
 }
 
+/// The commands that do what a word of git or of the AWS command does.
+std::vector<std::string> counterparts_of(const std::string& word) {
+  static const std::map<std::string, std::vector<std::string>> kCounterparts = {
+      {"clone", {"tarn fs download -r", "tarn fs archive"}},
+      {"pull", {"tarn fs download -r --delete"}},
+      {"fetch", {"tarn fs download -r"}},
+      {"push", {"tarn fs upload -r --delete"}},
+      {"sync", {"tarn fs upload -r --delete", "tarn fs download -r --delete"}},
+      {"checkout", {"tarn fs download -r", "tarn branch create"}},
+  };
+  const auto found = kCounterparts.find(word);
+  return found == kCounterparts.end() ? std::vector<std::string>() : found->second;
+}
+
 /// "" if no command is near.
 std::string meant_by(const CLI::App& app, const std::string& word) {
   std::vector<std::string> names = names_in_groups(app, word);
+  if (names.empty() && app.get_parent() == nullptr) names = counterparts_of(word);
   if (names.empty()) {
     const auto near = closest_word(word, names_below(app));
     if (near) names.push_back(str_cat(full_name(&app), ' ', *near));

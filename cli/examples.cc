@@ -168,7 +168,7 @@ constexpr std::pair<std::string_view, std::string_view> kExamples[] = {
     {"fs stage",
      "tarn fs stage tarn://lake/exp-1/a.bin --location s3://raw/a.bin --size 42 --checksum "
      "0cc175b9c0f1b6a831c399e269772661"},
-    {"fs upload", "tarn fs upload -r --parallel 16 ./scans tarn://lake/exp-1/scans"},
+    {"fs upload", "tarn fs upload -r --delete ./scans tarn://lake/exp-1/scans"},
     {"fs download", "tarn fs download -r tarn://lake/main/images/ ./images"},
     {"fs archive", "tarn fs archive tarn://lake/v1.0/images/ images.tar"},
     {"fs rm", "tarn fs rm -r tarn://lake/exp-1/scans/"},

@@ -18,9 +18,6 @@
 namespace tarn::cli {
 namespace {
 
-/// Most paths that one delete request may name.
-constexpr size_t kDeleteBatch = 1000;
-
 std::string objects_path(const Uri& uri) {
   return api_path({"repositories", uri.repository, "branches", uri.ref, "objects"});
 }
@@ -129,45 +126,17 @@ struct RemoveObject {
   }
 };
 
-/// Returns the number of failures, with a warning for each.
-size_t delete_batch(Session& session, const Uri& uri, const Json& paths) {
-  const Json answer =
-      session.client.call(post_request(objects_path(uri) + "/delete", Json{{"paths", paths}}));
-  const Json errors = answer.value("errors", Json::array());
-  for (const Json& error : errors) {
-    session.out.warn(str_cat("tarn: deleting \"", error.value("path", ""),
-                             "\": ", error.value("message", "failed")));
-  }
-  return errors.size();
-}
-
 ExitCode remove_below(Session& session, const Uri& uri) {
-  Json batch = Json::array();
-  size_t deleted = 0;
-  size_t failed = 0;
-  const auto send = [&] {
-    if (batch.empty()) return;
-    size_t errors = batch.size();
-    try {
-      errors = delete_batch(session, uri, batch);
-    } catch (const Error& error) {
-      // The server refuses a batch as a whole if none of its paths may be deleted.
-      if (error.code() != ErrorCode::kPermissionDenied || deleted + failed == 0) throw;
-      session.out.warn(str_cat("tarn: deleting ", errors, " objects: ", error.message()));
-    }
-    failed += errors;
-    deleted += batch.size() - errors;
-    batch = Json::array();
-  };
-  each_object_below(session.client, uri, [&](const Json& item) {
-    batch.push_back(item.value("path", ""));
-    if (batch.size() == kDeleteBatch) send();
-  });
-  send();
+  ObjectDeletion deletion(session, uri);
+  each_object_below(session.client, uri,
+                    [&](const Json& item) { deletion.add(item.value("path", "")); });
+  deletion.finish();
   session.out.object("Deletion",
-                     {{"deleted", deleted}, {"failed", failed}, {"changed", deleted > 0}},
-                     {{"deleted", std::to_string(deleted)}});
-  return failed > 0 ? ExitCode::kPartial : ExitCode::kOk;
+                     {{"deleted", deletion.deleted()},
+                      {"failed", deletion.failed()},
+                      {"changed", deletion.deleted() > 0}},
+                     {{"deleted", std::to_string(deletion.deleted())}});
+  return deletion.failed() > 0 ? ExitCode::kPartial : ExitCode::kOk;
 }
 
 ExitCode rm(Session& session, const RemoveObject& options) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <set>
 #include <vector>
 
 #include <nlohmann/json.hpp>
@@ -18,6 +19,10 @@ namespace tarn::cli {
 namespace {
 
 constexpr int64_t kParallelMax = 64;
+/// Most paths that one delete request may name.
+constexpr size_t kDeleteBatch = 1000;
+/// Most paths that a question names.
+constexpr size_t kNamedMax = 3;
 
 }  // namespace
 
@@ -31,6 +36,13 @@ void declare_transfer(Command& command, TransferOptions& options) {
             "with -r: skip files of the same size without comparing checksums")
       .flag("--presign", options.presign,
             "transfer bytes directly to and from the object store by presigned URLs");
+}
+
+void declare_removal(Command& command, TransferOptions& options) {
+  command
+      .flag("--delete", options.remove,
+            "with -r: afterwards, delete what the destination has and the source has not")
+      .flag("-y,--yes", options.yes, "do not ask before --delete");
 }
 
 void declare_new_object(Command& command, TransferOptions& options) {
@@ -50,17 +62,85 @@ size_t workers_of(const TransferOptions& options) {
   return static_cast<size_t>(options.parallel);
 }
 
-ExitCode print_tally(Session& session, std::string_view kind, const Tally& tally) {
-  session.out.object(kind,
-                     {{"done", tally.done},
-                      {"skipped", tally.skipped},
-                      {"failed", tally.failed},
-                      {"changed", tally.done > 0}},
-                     {{"done", std::to_string(tally.done)},
-                      {"skipped", std::to_string(tally.skipped)},
-                      {"failed", std::to_string(tally.failed)}});
+ExitCode print_tally(Session& session, std::string_view kind, const Tally& tally,
+                     std::optional<uint64_t> deleted) {
+  Json members{{"done", tally.done},
+               {"skipped", tally.skipped},
+               {"failed", tally.failed},
+               {"changed", tally.done > 0 || deleted.value_or(0) > 0}};
+  Pairs lines{{"done", std::to_string(tally.done)},
+              {"skipped", std::to_string(tally.skipped)},
+              {"failed", std::to_string(tally.failed)}};
+  if (deleted) {
+    members["deleted"] = *deleted;
+    lines.emplace_back("deleted", std::to_string(*deleted));
+  }
+  session.out.object(kind, std::move(members), lines);
   return tally.failed > 0 ? ExitCode::kPartial : ExitCode::kOk;
 }
+
+void ObjectDeletion::add(std::string path) {
+  batch_.push_back(std::move(path));
+  if (batch_.size() == kDeleteBatch) finish();
+}
+
+void ObjectDeletion::finish() {
+  if (batch_.empty()) return;
+  size_t errors = batch_.size();
+  try {
+    errors = failures_of_batch();
+  } catch (const Error& error) {
+    // The server refuses a batch as a whole if none of its paths may be deleted.
+    if (error.code() != ErrorCode::kPermissionDenied || deleted_ + failed_ == 0) throw;
+    session_.out.warn(str_cat("tarn: deleting ", errors, " objects: ", error.message()));
+  }
+  failed_ += errors;
+  deleted_ += batch_.size() - errors;
+  batch_.clear();
+}
+
+size_t ObjectDeletion::failures_of_batch() {
+  const Json answer = session_.client.call(post_request(
+      api_path({"repositories", branch_.repository, "branches", branch_.ref, "objects", "delete"}),
+      Json{{"paths", batch_}}));
+  const Json errors = answer.value("errors", Json::array());
+  for (const Json& error : errors) {
+    session_.out.warn(str_cat("tarn: deleting \"", error.value("path", ""),
+                              "\": ", error.value("message", "failed")));
+  }
+  return errors.size();
+}
+
+namespace {
+
+/// Refuses before anything is sent what could not be asked afterwards.
+void check_removal(const Session& session, const TransferOptions& how) {
+  if (!how.remove) return;
+  if (!how.recursive) throw usage_error("--delete: needs -r");
+  if (!how.yes && !session.terminal.may_prompt)
+    throw usage_error("--delete: nobody to ask here; add --yes to delete without asking");
+}
+
+/// Whether to delete `paths`, of which the source has none. A source of which not all arrived may
+/// have them.
+bool agreed_to_remove(Session& session, const TransferOptions& how, const Tally& tally,
+                      const std::vector<std::string>& paths, std::string_view where) {
+  if (paths.empty()) return false;
+  if (tally.failed > 0) {
+    session.out.warn(str_cat("tarn: nothing was deleted, since ", tally.failed,
+                             " transfers failed; repeat the command"));
+    return false;
+  }
+  std::string named;
+  for (size_t i = 0; i < std::min(paths.size(), kNamedMax); ++i)
+    named += str_cat("  ", paths[i], "\n");
+  session.confirm(str_cat(named, "Delete ", paths.size() > kNamedMax ? "these and others, " : "",
+                          paths.size(), " in all, below ", where, "?"),
+                  how.yes);
+  return true;
+}
+
+}  // namespace
 
 Uri directory_of(Uri uri) {
   if (!uri.path.empty() && !uri.path.ends_with('/')) uri.path += '/';
@@ -85,6 +165,7 @@ struct UploadOptions {
         .argument("TARGET", target,
                   "tarn://repository/branch/path; ending in '/': below it, with the same name");
     declare_transfer(command, how);
+    declare_removal(command, how);
     declare_new_object(command, how);
   }
 };
@@ -200,6 +281,9 @@ class TreeUpload {
     return tally;
   }
 
+  /// Objects of the branch that no file stands for; with --delete.
+  const std::vector<std::string>& left_over() const { return left_over_; }
+
  private:
   /// Compares with the branch and sends the missing files. Also reports a missing branch once
   /// instead of for every file.
@@ -213,12 +297,16 @@ class TreeUpload {
   /// Both lists have the same order: sends the files before `item`, and the file with its name if
   /// needed.
   bool meet(const Json& item) {
-    if (how_.all) return false;
+    if (how_.all && !how_.remove) return false;
     const std::string path = item.value("path", "");
     const std::string_view key = std::string_view(path).substr(below_.path.size());
     while (next_ < files_.size() && files_[next_].key < key) send(files_[next_++], nullptr);
-    if (next_ < files_.size() && files_[next_].key == key) send(files_[next_++], item);
-    return next_ < files_.size();
+    if (next_ < files_.size() && files_[next_].key == key) {
+      send(files_[next_++], how_.all ? Json() : item);
+    } else if (how_.remove) {
+      left_over_.push_back(path);
+    }
+    return how_.remove || next_ < files_.size();
   }
 
   void send(const LocalFile& file, const Json& there) {
@@ -258,6 +346,7 @@ class TreeUpload {
   const LocalTree local_;
   const std::vector<LocalFile>& files_;
   size_t next_ = 0;
+  std::vector<std::string> left_over_;
   ThreadPool pool_;  ///< last: its jobs use all of the above
 };
 
@@ -279,12 +368,22 @@ ExitCode upload_one(Session& session, const UploadOptions& options) {
 }
 
 ExitCode run_upload(Session& session, const UploadOptions& options) {
+  check_removal(session, options.how);
   if (!options.how.recursive) return upload_one(session, options);
   if (!fs::is_directory(options.local)) {
     throw Error(ErrorCode::kNotFound, str_cat("uploading ", options.local, ": not a directory"));
   }
   const Uri below = directory_of(session.prefix(options.target));
-  return print_tally(session, "Upload", TreeUpload(session, options, below).run());
+  TreeUpload files(session, options, below);
+  Tally tally = files.run();
+  if (!options.how.remove) return print_tally(session, "Upload", tally);
+  ObjectDeletion deletion(session, below);
+  if (agreed_to_remove(session, options.how, tally, files.left_over(), to_string(below))) {
+    for (const std::string& path : files.left_over()) deletion.add(path);
+    deletion.finish();
+    tally.failed += deletion.failed();
+  }
+  return print_tally(session, "Upload", tally, deletion.deleted());
 }
 
 }  // namespace
@@ -315,6 +414,7 @@ struct DownloadOptions {
             "LOCAL", local,
             "file, directory, or '-' for standard output; default: the same name here");
     declare_transfer(command, how);
+    declare_removal(command, how);
   }
 };
 
@@ -341,12 +441,30 @@ void fetch(ThreadPool& pool, const DownloadOptions& options, const Uri& below, c
   });
 }
 
+/// Removes the files of the directory that are none of `keys`, and returns how many.
+uint64_t remove_files(Session& session, const DownloadOptions& options, const Tally& tally,
+                      const std::set<std::string>& keys) {
+  const fs::path root = options.local.empty() ? "." : options.local;
+  std::vector<std::string> left_over;
+  for (const LocalFile& file : files_below(session, root.string()).files) {
+    if (!keys.contains(file.key)) left_over.push_back(file.key);
+  }
+  if (!agreed_to_remove(session, options.how, tally, left_over, root.string())) return 0;
+  for (const std::string& key : left_over) fs::remove(root / key);
+  return left_over.size();
+}
+
 ExitCode download_tree(Session& session, const DownloadOptions& options) {
   const Uri below = directory_of(session.prefix(options.source));
   ThreadPool pool(session, workers_of(options.how), "downloading");
-  each_object_below(session.client, below,
-                    [&](const Json& item) { fetch(pool, options, below, item); });
-  return print_tally(session, "Download", pool.finish());
+  std::set<std::string> keys;
+  each_object_below(session.client, below, [&](const Json& item) {
+    if (options.how.remove) keys.insert(item.value("path", "").substr(below.path.size()));
+    fetch(pool, options, below, item);
+  });
+  Tally tally = pool.finish();
+  if (!options.how.remove) return print_tally(session, "Download", tally);
+  return print_tally(session, "Download", tally, remove_files(session, options, tally, keys));
 }
 
 fs::path target_of(const Uri& source, const std::string& local) {
@@ -358,6 +476,7 @@ fs::path target_of(const Uri& source, const std::string& local) {
 }
 
 ExitCode run_download(Session& session, const DownloadOptions& options) {
+  check_removal(session, options.how);
   if (options.how.recursive) return download_tree(session, options);
   const Uri uri = session.object(options.source);
   const fs::path target = target_of(uri, options.local);

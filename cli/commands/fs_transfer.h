@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -18,6 +19,9 @@ struct TransferOptions {
   bool size_only = false;
   bool presign = false;
   int64_t parallel = 8;
+  // For uploads and downloads.
+  bool remove = false;  ///< what the destination has and the source has not
+  bool yes = false;     ///< without asking
   // For uploads and copies.
   bool no_clobber = false;
   bool follow = false;
@@ -30,6 +34,8 @@ struct TransferOptions {
 
 /// Declares the options of both directions.
 void declare_transfer(Command& command, TransferOptions& options);
+/// Declares the options that make the destination equal to the source.
+void declare_removal(Command& command, TransferOptions& options);
 /// Declares the options of uploads and copies.
 void declare_new_object(Command& command, TransferOptions& options);
 
@@ -55,8 +61,29 @@ LocalTree files_below(Session& session, const std::string& root, bool follow = f
 
 /// How many jobs run at once. Throws a usage error for too few or too many.
 size_t workers_of(const TransferOptions& options);
-/// Prints the tally as one object of `kind`.
-ExitCode print_tally(Session& session, std::string_view kind, const Tally& tally);
+/// Prints the tally as one object of `kind`, with how many were deleted where that was asked for.
+ExitCode print_tally(Session& session, std::string_view kind, const Tally& tally,
+                     std::optional<uint64_t> deleted = std::nullopt);
+
+/// Deletes objects of a branch in batches. Those that fail are warnings.
+class ObjectDeletion {
+ public:
+  ObjectDeletion(Session& session, Uri branch) : session_(session), branch_(std::move(branch)) {}
+  /// Throws what the server answers to the first batch as a whole.
+  void add(std::string path);
+  void finish();
+  uint64_t deleted() const { return deleted_; }
+  uint64_t failed() const { return failed_; }
+
+ private:
+  size_t failures_of_batch();
+
+  Session& session_;
+  const Uri branch_;
+  std::vector<std::string> batch_;
+  uint64_t deleted_ = 0;
+  uint64_t failed_ = 0;
+};
 /// The prefix of a directory's objects: "" or with '/' at its end.
 Uri directory_of(Uri uri);
 /// "c" of "a/b/c".

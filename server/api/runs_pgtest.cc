@@ -74,14 +74,17 @@ TEST_F(RunsApi, LabelsRunsAndFindsThem) {
   EXPECT_EQ(made.status, 201) << made.body;
   EXPECT_TRUE(holds(made, R"("tags":["a","b"])")) << made.body;
   const std::string id = made.body.substr(made.body.find("\"id\":\"") + 6, 20);
-  const http::Response changed =
-      send({.method = "PATCH", .path = here + "/runs/" + id, .body = R"({"notes":"<b>why</b>","tags":["c"]})"});
+  const http::Response changed = send({.method = "PATCH",
+                                       .path = here + "/runs/" + id,
+                                       .body = R"({"notes":"<b>why</b>","tags":["c"]})"});
   EXPECT_EQ(changed.status, 200) << changed.body;
   EXPECT_TRUE(holds(changed, R"("name":"one","notes":"<b>why</b>")")) << changed.body;
   EXPECT_TRUE(holds(get(here + "/runs?name=ON&tag=c"), id));
   EXPECT_FALSE(holds(get(here + "/runs?tag=c&tag=a"), id));
   EXPECT_EQ(get(here + "/runs?id=" + id + "&tag=c").status, 400);
-  EXPECT_EQ(send({.method = "PATCH", .path = here + "/runs/" + id, .body = R"({"tags":"c"})"}).status, 400);
+  EXPECT_EQ(
+      send({.method = "PATCH", .path = here + "/runs/" + id, .body = R"({"tags":"c"})"}).status,
+      400);
 }
 
 TEST_F(RunsApi, ListsRunsWithTheChosenColumnsAlone) {

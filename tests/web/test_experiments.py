@@ -236,7 +236,8 @@ def test_a_running_run_is_found_and_followed_in_several_charts(window, rest):
 
     def write(first, end):
         steps = [
-            {"step": step, "metrics": {"loss": 1 / (step + 1) + 0.05 * (step % 3), "accuracy": step / 1000}} for step in range(first, end)
+            {"step": step, "metrics": {"loss": 1 / (step + 1) + 0.05 * (step % 3), "accuracy": step / 1000}}
+            for step in range(first, end)
         ]
         rest.ask("POST", f"/repositories/live/runs/{run}/steps", json={"steps": steps})
 

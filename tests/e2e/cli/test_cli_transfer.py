@@ -249,3 +249,42 @@ def test_a_tree_shows_its_progress_on_a_terminal(cli, repo, tmp_path):
     child.communicate(timeout=60)
     assert child.returncode == 0
     assert b"uploading" in shown and b" of 19.1 MiB" in shown and shown.endswith(b"\r\x1b[K")
+
+
+def test_a_directory_and_a_prefix_are_made_equal(cli, tmp_path, repo):
+    where, tree = f"tarn://{repo.id}/main/data", tmp_path / "up"
+    for name in ("a", "b/c", "b/d"):
+        (tree / name).parent.mkdir(parents=True, exist_ok=True)
+        (tree / name).write_text(name)
+    repo.branch("main").object("database").upload(data=b"begins alike")
+    cli.run("fs", "upload", "-r", tree, where)
+    (tree / "b/c").unlink()
+    (tree / "e").write_text("e")
+    # Nothing is sent that could not be followed by the question.
+    cli.run("fs", "upload", "-r", "--delete", tree, where, status=2)
+    cli.run("fs", "upload", "--delete", "--yes", tree / "e", f"{where}/e", status=2)
+    assert cli.run("fs", "ls", "-r", f"{where}/", "-o", "name").text.split() == ["data/a", "data/b/c", "data/b/d"]
+    made = cli.json("fs", "upload", "-r", "--delete", "--yes", tree, where)
+    assert (made["done"], made["skipped"], made["deleted"]) == (1, 2, 1)
+    assert cli.run("fs", "ls", "-r", f"{where}/", "-o", "name").text.split() == ["data/a", "data/b/d", "data/e"]
+    assert repo.branch("main").object("database").exists()
+
+    there = tmp_path / "down"
+    (there / "b").mkdir(parents=True)
+    (there / "b/old").write_text("old")
+    cli.run("fs", "download", "-r", "--delete", where, there, status=2)
+    assert (there / "b/old").exists()
+    assert cli.json("fs", "download", "-r", "--delete", "--yes", where, there)["deleted"] == 1
+    assert sorted(str(file.relative_to(there)) for file in there.rglob("*") if file.is_file()) == ["a", "b/d", "e"]
+
+
+def test_nothing_is_deleted_when_not_all_was_sent(cli, tmp_path, repo):
+    where, tree = f"tarn://{repo.id}/main/data", tmp_path / "up"
+    tree.mkdir()
+    (tree / "gone").write_text("x")
+    cli.run("fs", "upload", "-r", tree, where)
+    (tree / "gone").rename(tree / "kept")
+    (tree / "nowhere").symlink_to("nothing")  # counts as failed
+    made = cli.run("fs", "upload", "-r", "--delete", "--yes", tree, where, status=20)
+    assert "nothing was deleted" in made.talk
+    assert repo.branch("main").object("data/gone").exists()

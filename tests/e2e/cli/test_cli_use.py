@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import re
 
 import pytest
 import yaml
@@ -227,6 +228,11 @@ def test_status(cli, repo):
 
 def test_mistyped_commands_are_named(cli):
     assert 'there is no command "tarn comit"; did you mean "tarn commit"?' in cli.run("comit", "x", status=2).talk
+    for word in ("clone", "pull", "fetch", "push", "sync", "checkout"):
+        meant = re.findall(r'"(tarn [^"]+)"', cli.run(word, "x", status=2).talk)[1:]
+        assert meant, word
+        for command in meant:
+            assert cli.run(*command.split()[1:], "--help").text, command
     assert 'did you mean "tarn repo create"?' in cli.run("repo", "creat", "x", status=2).talk
     assert cli.run("help", "repo", "create").text == cli.run("repo", "create", "--help").text
     assert cli.run("--version").text == cli.run("version").text
