@@ -211,7 +211,7 @@ TEST_F(LiveRuns, HaveTheNewestValueOfAStepHoweverBatchesCome) {
   EXPECT_EQ(found.points, static_cast<int64_t>(expected.size()));
   EXPECT_EQ(get_run(*engine, repo, id).metrics.at(0).value, expected.rbegin()->second)
       << "of the highest step";
-  EXPECT_LT(rows(), 3 * static_cast<int64_t>(expected.size() / kRunPiecePoints + 1));
+  EXPECT_LT(rows(), static_cast<int64_t>(expected.size() / 100)) << "rows do not become short";
 }
 
 TEST_F(LiveRuns, WrittenBackwardsFillTheirRows) {
@@ -221,7 +221,7 @@ TEST_F(LiveRuns, WrittenBackwardsFillTheirRows) {
     for (int64_t i = 0; i < 10; ++i) points.push_back({step - i, 1});
     write(id, points);
   }
-  EXPECT_LE(rows(), 4);
+  EXPECT_LE(rows(), 6);
   EXPECT_EQ(LiveRunStore(engine.pool).curves(repo.id, {id}, "loss", 10'000).at(id).points, 3000);
 }
 
