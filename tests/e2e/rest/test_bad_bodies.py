@@ -70,6 +70,7 @@ GOOD = {
     "event": "pre-commit",
     "runHooks.action": "none",
     "recordRun.source": {"git_sha": "abc", "ci_url": "http://ci.example/1", "user": "dana"},
+    "startRun.source": {"git_sha": "abc", "ci_url": "http://ci.example/1", "user": "dana"},
     "compareCandidates.after": None,
     "recordRun.ref": "a" * 64,
     "recordRun.commit": None,
