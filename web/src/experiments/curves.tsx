@@ -143,7 +143,11 @@ function Chart({ repository, runs, metric, log, smooth, onRemove }: ChartProps) 
   return (
     <div className="stack-tight">
       <div className={styles.controls}>
-        {onRemove && <strong>{nameOf(metric)}</strong>}
+        {onRemove && (
+          <span>
+            <strong>{nameOf(metric)}</strong>
+          </span>
+        )}
         <span className="muted" role="status">
           {counted(shown.length, 'curve')} of {counted(runs.length, 'run')}
           {cut > 0 ? `; ${cut} cut at 10,000 points` : ''}

@@ -71,7 +71,7 @@ export function FilterField({ columns, values, onAdd }: FilterFieldProps) {
         aria-activedescendant={at >= 0 ? `${id}-${at}` : undefined}
         aria-invalid={why ? true : undefined}
         aria-describedby={why ? `${id}-why` : undefined}
-        placeholder="Filter: metrics.accuracy > 0.9 and tag = baseline"
+        placeholder="Filter: metrics.accuracy > 0.9"
         value={text}
         spellCheck={false}
         autoComplete="off"
