@@ -77,7 +77,7 @@ def test_a_run_has_a_name_notes_and_tags_that_change(package, repo, cli):
     assert cli.json("exp", "label", done.id, "--name", "Small", "--tag", "c", "--untag", "a")["tags"] == ["b", "c"]
     assert [one.id for one in package.list_runs(None, "dogs", name="small", tags=["b", "c"])] == [done.id]
     assert package.list_runs(tags="a") == []
-    [line] = [one for one in cli.run("exp", "ls", "--name", "small", "--tag", "b").stdout.splitlines() if done.id in one]
+    [line] = [one for one in cli.run("exp", "ls", "--name", "small", "--tag", "b").text.splitlines() if done.id in one]
     assert "Small" in line and "b, c" in line
 
 
