@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Makes Debian packages, two wheels, an SBOM and checksums from programs that were built.
+"""Makes Debian packages, an RPM package, two wheels, an SBOM and checksums from programs that were built.
 
 usage: packages.py [--programs DIR] [--out DIR] [--build N]
 """
@@ -18,6 +18,7 @@ from pathlib import Path
 
 import bill
 import manual
+import rpm
 import server_wheel
 
 HERE = Path(__file__).resolve().parent
@@ -268,7 +269,8 @@ def main():
             bill.bill(version, stripped, epoch, ROOT / "web" / "package-lock.json", source.name())
         )
         lock_file = ROOT / "web" / "package-lock.json"
-        server_wheel.build(programs, Path(place), out, version, epoch, lock_file, source.name(), downloads)
+        glibc = server_wheel.build(programs, Path(place), out, version, epoch, lock_file, source.name(), downloads)
+        rpm.build(Path(place), out, version, epoch, glibc)
     source.check_unchanged()
     files = sorted(path for path in out.iterdir())
     (out / "SHA256SUMS").write_text("".join(f"{hashlib.sha256(path.read_bytes()).hexdigest()}  {path.name}\n" for path in files))

@@ -121,7 +121,8 @@ def build(programs, place_, out, version, epoch, lock_file, commit, downloads):
         place(path, package / "share" / "tarn" / "downloads" / path.name)
     contents = [f"{path.relative_to(package)} {sha256(path).hex()}" for path in sorted(package.rglob("*")) if path.is_file()]
     (package / "digest").write_text(hashlib.sha256("\n".join(contents).encode()).hexdigest()[:16] + "\n")
-    tag = "py3-none-manylinux_{}_{}_{}".format(*glibc_of(files), platform.machine())
+    glibc = glibc_of(files)
+    tag = "py3-none-manylinux_{}_{}_{}".format(*glibc, platform.machine())
     info = root / f"tarn_server-{version}.dist-info"
     for owner in owners:
         place(Path("/usr/share/doc") / owner / "copyright", info / "licenses" / owner / "copyright")
@@ -136,3 +137,4 @@ def build(programs, place_, out, version, epoch, lock_file, commit, downloads):
         "[console_scripts]\ntarn = tarn_server:tarn\ntarn-server = tarn_server:tarn_server\ntarnd = tarn_server:tarnd\n"
     )
     write(out / f"tarn_server-{version}-{tag}.whl", root, epoch)
+    return glibc

@@ -1,9 +1,9 @@
-# ./dev package: Debian packages, the wheels of the Python package and of a server, an SBOM; with --image an OCI image of them; with --release all of a
+# ./dev package: Debian packages, an RPM package, the wheels of the Python package and of a server, an SBOM; with --image an OCI image of them; with --release all of a
 # version, signed.
 source .ci/dev/build.sh
 source .ci/dev/python.sh
 
-PACKAGE_TOOLS=(dpkg-dev lintian patchelf xz-utils)
+PACKAGE_TOOLS=(dpkg-dev lintian patchelf rpm xz-utils)
 IMAGE_TOOLS=(mmdebstrap umoci skopeo)
 # Of tests/packages. The last run the image and try the proxies of docs/proxy.md.
 PACKAGE_TEST_TOOLS=("${PACKAGE_TOOLS[@]}" "${IMAGE_TOOLS[@]}" iproute2 minisign systemd runc nginx-light haproxy caddy openssl)
@@ -23,8 +23,8 @@ dev_package() {
         cat <<'TEXT'
 usage: ./dev package [--image] [--release KEY]
 
-Builds, then writes to build/packages: tarn-server_VERSION_ARCH.deb, tarn_VERSION_ARCH.deb, the wheels of the
-Python package and of a server with PostgreSQL, an SBOM (CycloneDX) and SHA256SUMS. --image also makes an OCI image, build/packages/tarn-VERSION-image.tar.
+Builds, then writes to build/packages: tarn-server_VERSION_ARCH.deb, tarn_VERSION_ARCH.deb,
+tarn-server-VERSION-1.ARCH.rpm with both, the wheels of the Python package and of a server with PostgreSQL, an SBOM (CycloneDX) and SHA256SUMS. --image also makes an OCI image, build/packages/tarn-VERSION-image.tar.
 --release makes all of it for a commit that is tagged vVERSION, adds the provenance, and signs SHA256SUMS with a key of minisign
 (docs/releasing.md).
 SOURCE_DATE_EPOCH is the time of the commit unless set.

@@ -77,20 +77,25 @@ def wheel(tmp_path_factory):
     return found
 
 
-@pytest.fixture(scope="module")
-def system(tmp_path_factory, wheel):
-    """The directory of a system with Python, a user, no time zones, no PostgreSQL and no account for it."""
+def python_system(root):
+    """Fills the directory with a system that has Python and no PostgreSQL."""
     archive = CACHE / f"debian-{SUITE}-python.tar"
     if not archive.exists():
         CACHE.mkdir(parents=True, exist_ok=True)
         unfinished = archive.with_suffix(".unfinished.tar")
         run("mmdebstrap", "--variant=minbase", "--include=python3-venv", SUITE, unfinished, *MIRRORS)
         unfinished.rename(archive)
-    root = tmp_path_factory.mktemp("system") / "root"
     root.mkdir()
     for path in (root, *list(root.parents)[:3]):
         path.chmod(0o755)
     run("tar", "-C", root, "-xf", archive)
+    return root
+
+
+@pytest.fixture(scope="module")
+def system(tmp_path_factory, wheel):
+    """The directory of a system with Python, a user, no time zones, no PostgreSQL and no account for it."""
+    root = python_system(tmp_path_factory.mktemp("system") / "root")
     shutil.rmtree(root / "usr/share/zoneinfo")
     shutil.copy(wheel, root / "tmp")
     inside(root, "useradd", "--create-home", "--home-dir", "/srv/ann", "ann")
