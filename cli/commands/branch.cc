@@ -1,4 +1,4 @@
-// tarn branch create | list | show | delete | reset
+// tarn branch create | list | show | delete | rename | reset
 
 #include <algorithm>
 
@@ -163,6 +163,26 @@ void remove_branch(Session& session, const DeleteBranch& options) {
   session.out.remark(str_cat("deleted ", to_string(uri)));
 }
 
+struct RenameBranch {
+  std::string branch;
+  std::string name;
+
+  void declare(Command& command) {
+    command.argument("BRANCH", branch, "tarn://repository/branch, or a name in --repo")
+        .argument("NEW", name, "the new name");
+  }
+};
+
+void rename_branch(Session& session, const RenameBranch& options) {
+  const Uri uri = session.ref(options.branch);
+  const Uri renamed = ref_uri(options.name, {uri.repository, ""});
+  need_same_repository(uri, renamed);
+  const Json branch =
+      session.client.call(post_request(branch_path(uri) + "/rename", Json{{"name", renamed.ref}}));
+  print_branch(session.out, renamed, branch.value("commit_id", ""), "renamed",
+               branch.value("expires", ""));
+}
+
 struct Reset {
   std::string branch;
   std::string to;
@@ -238,6 +258,10 @@ void add_branch_commands(CommandTree& tree) {
   tree.add<DeleteBranch>("branch delete",
                          "Delete a branch; its commits stay until they are collected as garbage",
                          remove_branch);
+  tree.add<RenameBranch>("branch rename",
+                         "Give a branch another name, with its uncommitted changes, open uploads, "
+                         "rules and pull requests",
+                         rename_branch);
   tree.add<Reset>("branch reset", "Discard uncommitted changes, or move a branch to another commit",
                   reset);
 }

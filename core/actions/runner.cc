@@ -382,7 +382,7 @@ void Runner::take_up(const events::HookRunStore::Taken& taken, int64_t owner) {
                 str_cat("given up: ", kRunAttemptsMax, " servers ended while they ran it"));
   }
   const QueuedRun queued = queued_run_from(taken.occasion);
-  const Repository repository = engine_.repositories.get(taken.repository);
+  const Repository repository = engine_.repositories.current(taken.repository);
   const auto files_at = [&](const std::string& ref) {
     if (ref.empty()) return std::vector<ActionEntry>();
     const auto id = parse_commit_id(ref);

@@ -43,6 +43,7 @@ constexpr std::string_view kAliasHasName = "alias_has_name";
 constexpr std::string_view kAliasNotFound = "alias_not_found";
 constexpr std::string_view kBeingCollected = "being_collected";
 constexpr std::string_view kBranchInUse = "branch_in_use";
+constexpr std::string_view kBranchKeepsName = "branch_keeps_name";
 constexpr std::string_view kBranchLocked = "branch_locked";
 constexpr std::string_view kBranchMoved = "branch_moved";
 constexpr std::string_view kBranchNotFound = "branch_not_found";

@@ -93,6 +93,10 @@ BranchHold::BranchHold(Engine& engine, const Branch& branch, bool rotate,
     engine_.queues.leave(branch_);
     throw;
   }
+  if (lease_.name != branch.name.str()) {  // it was renamed since it was looked up
+    leave();
+    throw Error(ErrorCode::kNotFound, reason::kBranchNotFound, "branch not found");
+  }
   if (!permit || lease_.settings_version == branch.settings_version) return;
   Branch held = branch;
   held.settings_version = lease_.settings_version;

@@ -52,8 +52,8 @@ class BranchHold {
   /// `rotate`: seal what is staged. `branch`: as the rules permitted the verb; they are asked again
   /// with `permit` when others were set by the time the branch is held, and statements that change
   /// the branch compare the lease's settings with those of their own time. Without `permit` the
-  /// verb obeys no rules. Throws: not_found (the branch), conflict (reason "branch_locked"), what
-  /// `permit` throws.
+  /// verb obeys no rules. Throws: not_found (the branch; also if it has another name by now),
+  /// conflict (reason "branch_locked"), what `permit` throws.
   BranchHold(Engine& engine, const Branch& branch, bool rotate, const BranchPermit& permit);
   ~BranchHold();
   BranchHold(const BranchHold&) = delete;

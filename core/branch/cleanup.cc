@@ -175,7 +175,7 @@ bool clean_up_one_repository(Engine& engine, std::stop_token stop) {
   CleanupStore rows(engine.pool);
   const auto due = rows.claim_due(kCleanupInterval);
   if (!due) return false;
-  const Repository repository = engine.repositories.get(*due);
+  const Repository repository = engine.repositories.current(*due);
   if (repository.read_only) return true;
   const Terms terms = terms_of(engine, repository);
   const CleanupRules& rules = terms.rules;

@@ -359,8 +359,8 @@ INSTANTIATE_TEST_SUITE_P(
                "kind) SELECT t, 'k', 1 FROM s",
                "it has uncommitted changes"},
         Spared{"upload",
-               "INSERT INTO uploads (upload_id, kind, repo_id, branch_id, ref_name, key, entry, "
-               "owner, created_ms, expires_at) VALUES ('u', 'multipart', REPO, BRANCH, 'a', 'k', "
+               "INSERT INTO uploads (upload_id, kind, repo_id, branch_id, key, entry, "
+               "owner, created_ms, expires_at) VALUES ('u', 'multipart', REPO, BRANCH, 'k', "
                "'', '', 0, clock_timestamp() + interval '1 day')",
                "it has open uploads"},
         Spared{"pull",

@@ -98,6 +98,20 @@ BranchPermit permit_of(Engine& engine, RepositoryId repository, BranchAction act
   };
 }
 
+void check_rename(Engine& engine, RepositoryId repository, const Branch& branch) {
+  if (!branch.gate.empty()) {
+    throw_protected(str_cat("cannot rename protected branch \"", branch.name.str(),
+                            "\": it changes by promotion only (tarn promote), as policy \"",
+                            branch.gate,
+                            "\" says; remove the policy, rename the branch, and "
+                            "set the policy for the new name"));
+  }
+  if (is_blocked(engine, repository, branch, BranchAction::kDelete)) {
+    throw_protected(str_cat("cannot rename protected branch \"", branch.name.str(),
+                            "\": a rule forbids its deletion"));
+  }
+}
+
 void check_hard_reset(Engine& engine, RepositoryId repository, const Branch& branch) {
   check_gate(branch, BranchAction::kReset);
   if (is_blocked(engine, repository, branch, BranchAction::kReset)) {

@@ -22,6 +22,8 @@ void check_branch_action(Engine& engine, RepositoryId repository, const Branch& 
                          BranchAction action);
 /// check_branch_action of the branch it is called with. The engine must outlive it.
 BranchPermit permit_of(Engine& engine, RepositoryId repository, BranchAction action);
+/// The same for another name of the branch: refused where its deletion is, and by a policy.
+void check_rename(Engine& engine, RepositoryId repository, const Branch& branch);
 /// The same as check_branch_action with kReset, of the head.
 void check_hard_reset(Engine& engine, RepositoryId repository, const Branch& branch);
 /// The same as check_branch_action with kMerge, and by a method that the rules permit.

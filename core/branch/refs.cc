@@ -261,15 +261,14 @@ Commit resolve_commit(Engine& engine, const Repository& repository, std::string_
   return resolve(engine, repository, ref).commit;
 }
 
-namespace {
-
-/// A user who forgets the '@' of an alias must not create a branch with that name.
 void check_no_alias_has_name(Engine& engine, const Repository& repository,
                              const std::string& name) {
   if (!is_alias_name(name) || !engine.aliases.find(repository.id, AliasName(name))) return;
   throw Error(ErrorCode::kConflict, reason::kAliasHasName,
               str_cat("'", name, "': an alias has this name, take another"));
 }
+
+namespace {
 
 [[noreturn]] void throw_too_many_branches(const Engine& engine, const Repository& repository) {
   throw Error(
@@ -376,7 +375,7 @@ Branch set_branch_expiry(Engine& engine, const Repository& repository, const Bra
 bool delete_one_expired_branch(Engine& engine) {
   const auto expired = engine.branches.claim_expired(kExpiryClaim);
   if (!expired) return false;
-  const Repository repository = engine.repositories.get(expired->repository);
+  const Repository repository = engine.repositories.current(expired->repository);
   const std::string name = str_cat(repository.name.str(), "/", expired->branch.name.str());
   const std::string kept =
       expired->by_rule ? kept_from_cleanup(engine, repository, expired->branch.id) : "";

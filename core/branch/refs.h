@@ -38,6 +38,10 @@ void check_unambiguous(Engine& engine, const Repository& repository, std::string
 /// commit").
 Commit resolve_commit(Engine& engine, const Repository& repository, std::string_view ref);
 
+/// A user who forgets the '@' of an alias must not create a branch or tag with that name. Throws
+/// conflict (reason "alias_has_name").
+void check_no_alias_has_name(Engine& engine, const Repository& repository, const std::string& name);
+
 struct BranchCreation {
   BranchName name;
   std::string source;  ///< any ref expression that means a commit

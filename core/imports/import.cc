@@ -57,7 +57,7 @@ class ImportRun {
         owner_(owner),
         stop_(std::move(stop)),
         request_(decode_import_request(job_.spec)),
-        repository_(current(engine, job_.repository)) {}
+        repository_(engine.repositories.current(job_.repository)) {}
 
   void run() {
     ImportCheckpoint at = decode_import_checkpoint(job_.checkpoint);
@@ -69,12 +69,6 @@ class ImportRun {
   }
 
  private:
-  /// The setting of paths may have changed since this server read the repository.
-  static Repository current(branch::Engine& engine, RepositoryId id) {
-    engine.repositories.find(engine.repositories.get(id).name);
-    return engine.repositories.get(id);
-  }
-
   /// Compares the sources with the branch's head. If nothing differs, the job is done and nothing
   /// was written. Stops at the first difference.
   bool finish_unchanged() {

@@ -80,7 +80,8 @@ constexpr db::Query kRenewExpiry{"branches_renew_expiry", R"sql(
 
 constexpr db::Query kExpireUnmoved{"branches_expire_unmoved", R"sql(
   UPDATE branches SET expires_ms = $4
-  WHERE repo_id = $1 AND name = $2 AND head = $3 AND expires_ms IS NULL AND gate IS NULL)sql"};
+  WHERE repo_id = $1 AND name = $2 AND head = $3 AND expires_ms IS NULL AND gate IS NULL
+    AND NOT EXISTS (SELECT 1 FROM repositories r WHERE r.repo_id = $1 AND r.default_branch = $2))sql"};
 
 // The earliest first, skipping those that another server has claimed. Index branches_by_expiry.
 constexpr db::Query kClaimExpired{"branches_claim_expired",
@@ -100,7 +101,7 @@ constexpr db::Query kClaimExpired{"branches_claim_expired",
 // A verb that seals makes a tree as a rule: the numbers of its first nodes come without a round
 // trip.
 constexpr db::Query kAcquire{"branches_acquire_lease", R"sql(
-  SELECT status, head, root_nid, root_hash, token, sealed, has_ranges, repo_id, settings_version, gate,
+  SELECT status, head, root_nid, root_hash, token, sealed, has_ranges, repo_id, settings_version, gate, name,
     CASE WHEN status = 0 AND $4 THEN ARRAY(SELECT nextval('node_nids') FROM generate_series(1, 16)) ELSE '{}' END,
     )sql" TARN_COMMIT_POSITION R"sql(
   FROM acquire_branch($1, $2, $3, $4))sql",
@@ -163,6 +164,10 @@ constexpr db::Query kInsertRange{"branches_insert_range", R"sql(
 
 constexpr db::Query kNoteMakers{"branches_note_makers", "SELECT note_staging_makers($1, $2)"};
 
+constexpr db::Query kRename{"branches_rename_row", R"sql(
+  SELECT status, coalesce(why, '') FROM rename_branch($1, $2, $3, $4, $5, $6))sql"};
+
+// The caller's knowledge of the default branch may be older than its rename.
 constexpr db::Query kDelete{"branches_delete_row",
                             R"sql(
   WITH gone AS (
@@ -172,6 +177,7 @@ constexpr db::Query kDelete{"branches_delete_row",
           AND (expires_by IS NULL OR branch_in_use(branch_id) IS NULL)
         WHEN 2 THEN branch_in_use(branch_id) IS NULL
         ELSE true END
+      AND NOT EXISTS (SELECT 1 FROM repositories r WHERE r.repo_id = branches.repo_id AND r.default_branch = branches.name)
       AND lease_owner = $2 AND lease_until > clock_timestamp()
     RETURNING token || sealed AS tokens),
   retired AS (
@@ -308,6 +314,7 @@ Branches::Acquired Branches::acquire(BranchId branch, int64_t owner, std::chrono
       kRepoId,
       kSettingsVersion,
       kGate,
+      kName,
       kNids
     };
   };
@@ -333,6 +340,7 @@ Branches::Acquired Branches::acquire(BranchId branch, int64_t owner, std::chrono
   out.lease.repository = static_cast<RepositoryId>(rows.integer(0, Column::kRepoId));
   out.lease.settings_version = rows.integer(0, Column::kSettingsVersion);
   if (!rows.null(0, Column::kGate)) out.lease.gate = rows.text(0, Column::kGate);
+  out.lease.name = rows.text(0, Column::kName);
   out.lease.nids = rows.integers(0, Column::kNids);
   return out;
 }
@@ -373,19 +381,14 @@ bool Branches::set_expiry(BranchId branch, int64_t owner, std::optional<Instant>
              .affected() == 1;
 }
 
-/// Runs `change` while the branch's staging area is locked and the settings are those of the lease.
-/// Returns false if the settings differ or `change` returns false.
+/// Runs `change` in a transaction whose statements require the lease. A result that got lost is in
+/// doubt no more: what the transaction did not do by the time this throws it never does.
 template <typename Change>
-bool Branches::change_held(BranchId branch, const BranchLease& lease, const Change& change) {
+auto Branches::in_held_transaction(BranchId branch, const BranchLease& lease,
+                                   const Change& change) {
   return unless_gated([&] {
     try {
-      return pool_.transaction([&](db::Connection& connection) {
-        return connection
-                   .run(kBeginChange, {static_cast<int32_t>(lease.repository),
-                                       static_cast<int32_t>(branch), lease.settings_version})
-                   .boolean(0, 0) &&
-               change(connection);
-      });
+      return pool_.transaction(change);
     } catch (const db::DbError& error) {
       if (!error.in_doubt()) throw;
       // Releasing the lease waits for a transaction that has changed the branch's row, and one
@@ -396,6 +399,19 @@ bool Branches::change_held(BranchId branch, const BranchLease& lease, const Chan
       });
       throw;
     }
+  });
+}
+
+/// Runs `change` while the branch's staging area is locked and the settings are those of the lease.
+/// Returns false if the settings differ or `change` returns false.
+template <typename Change>
+bool Branches::change_held(BranchId branch, const BranchLease& lease, const Change& change) {
+  return in_held_transaction(branch, lease, [&](db::Connection& connection) {
+    return connection
+               .run(kBeginChange, {static_cast<int32_t>(lease.repository),
+                                   static_cast<int32_t>(branch), lease.settings_version})
+               .boolean(0, 0) &&
+           change(connection);
   });
 }
 
@@ -463,6 +479,43 @@ bool Branches::add_range(BranchId branch, const BranchLease& lease, std::string_
     }
     return true;
   });
+}
+
+namespace {
+
+/// Rolls back a rename that did not take place, after its statement.
+struct NotRenamed {
+  Branches::Renamed result;
+};
+
+Branches::RenameOutcome rename_outcome(int64_t status) {
+  using enum Branches::RenameOutcome;
+  constexpr Branches::RenameOutcome kByStatus[] = {
+      kDone, kBranchGone, kBranchExists, kTagExists, kCommitHasName, kChanged, kKept, kDefault};
+  return kByStatus[status];
+}
+
+}  // namespace
+
+Branches::Renamed Branches::rename(BranchId branch, const BranchLease& lease,
+                                   const Rename& rename) {
+  struct Column {
+    enum : int { kStatus, kWhy };
+  };
+  try {
+    return in_held_transaction(branch, lease, [&](db::Connection& connection) {
+      const db::Rows rows = connection.run(
+          kRename, {static_cast<int32_t>(lease.repository), static_cast<int32_t>(branch),
+                    lease.owner, lease.settings_version, rename.name.str(), rename.may_be_default});
+      Renamed out{rename_outcome(rows.integer(0, Column::kStatus)),
+                  std::string(rows.text(0, Column::kWhy))};
+      if (out.outcome != RenameOutcome::kDone) throw NotRenamed{std::move(out)};
+      if (rename.within) rename.within(connection);
+      return out;
+    });
+  } catch (const NotRenamed& refused) {
+    return refused.result;
+  }
 }
 
 bool Branches::remove(BranchId branch, const BranchLease& lease, RemoveIf only,

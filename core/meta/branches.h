@@ -29,6 +29,7 @@ struct BranchLease {
   RepositoryId repository{};
   int64_t settings_version = 0;  ///< of the repository, when the lease was taken
   std::string gate;              ///< the policy that protects the branch; "" = none
+  std::string name;              ///< of the branch, when the lease was taken
   std::vector<int64_t> nids;     ///< for new nodes, ascending; none without `rotate`
 };
 
@@ -155,13 +156,38 @@ class Branches {
     kExpired = 1,  ///< by the database's clock; one that a rule lets expire must also be unused
     kUnused = 2,   ///< branch_in_use says nothing
   };
+  struct Rename {
+    BranchName name;
+    bool may_be_default = false;  ///< the default branch may be renamed
+    /// Runs in the same transaction, after the branch has its new name.
+    std::function<void(db::Connection&)> within{};
+  };
+  enum class RenameOutcome {
+    kDone,
+    kBranchGone,
+    kBranchExists,
+    kTagExists,
+    kCommitHasName,
+    kChanged,  ///< the lease was lost or expired, or the settings differ from those of the lease
+    kKept,     ///< `why` tells what keeps the name
+    kDefault,  ///< it is the default branch, without may_be_default
+  };
+  struct Renamed {
+    RenameOutcome outcome = RenameOutcome::kDone;
+    std::string why{};
+  };
+  /// Gives the branch another name and ends the lease (rename_branch of the schema). Changes
+  /// nothing unless kDone.
+  Renamed rename(BranchId branch, const BranchLease& lease, const Rename& rename);
   /// Removes the row and retires its tokens. `within` runs in the same transaction, after the
-  /// removal. Also returns false if the branch is gone or not in the state that `only` asks for,
-  /// which is judged while nobody can stage a change.
+  /// removal. Also returns false if the branch is gone, is the default branch, or is not in the
+  /// state that `only` asks for, which is judged while nobody can stage a change.
   [[nodiscard]] bool remove(BranchId branch, const BranchLease& lease, RemoveIf only,
                             const std::function<void(db::Connection&)>& within = {});
 
  private:
+  template <typename Change>
+  auto in_held_transaction(BranchId branch, const BranchLease& lease, const Change& change);
   template <typename Change>
   bool change_held(BranchId branch, const BranchLease& lease, const Change& change);
   db::Rows publish_with_more(std::initializer_list<db::Param> params, const Publication& p);

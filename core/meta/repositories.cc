@@ -318,6 +318,10 @@ Repository Repositories::get(RepositoryId id) {
     const auto at = by_id_.find(id);
     if (at != by_id_.end()) return at->second;
   }
+  return current(id);
+}
+
+Repository Repositories::current(RepositoryId id) {
   const db::Rows rows = pool_.run(kSelectById, {static_cast<int32_t>(id)}, db::Pool::Retry::kRead);
   if (rows.empty()) {
     throw Error(ErrorCode::kDataLoss,
@@ -325,7 +329,7 @@ Repository Repositories::get(RepositoryId id) {
   }
   const Repository repository = repository_from(rows, 0);
   MutexLock lock(mutex_);
-  by_id_.emplace(id, repository);
+  by_id_.insert_or_assign(id, repository);
   return repository;
 }
 

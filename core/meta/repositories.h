@@ -40,8 +40,11 @@ class Repositories {
   /// proves that it exists. At most kKnownNamesMax are kept.
   std::optional<Repository> known(const RepositoryName& name);
   /// By id, deleted ones too; cached (these facts never change, except for the name of one that was
-  /// restored and for strict_paths, which are those of the last `find`).
+  /// restored, the default branch and strict_paths, which are those of the last `find` or
+  /// `current`).
   Repository get(RepositoryId id);
+  /// The same as it is now, for work that depends on the default branch. A round trip.
+  Repository current(RepositoryId id);
   Page<Repository> list(std::string_view prefix, std::string_view search, std::string_view after,
                         uint32_t limit);
 

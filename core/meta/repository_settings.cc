@@ -111,15 +111,21 @@ bool RepositorySettings::update(RepositoryId repository, SettingKind kind, const
   const int32_t repo = static_cast<int32_t>(repository);
   return pool_.transaction([&](db::Connection& connection) {
     if (connection.run(kBumpVersion, {repo}).affected() == 0) return false;
-    const std::optional<std::string> body =
-        change(body_from(connection.run(kSelect, {repo, text_of(kind)})));
-    if (body) {
-      connection.run(kUpsert, {repo, text_of(kind), db::Bytes{*body}});
-    } else {
-      connection.run(kDelete, {repo, text_of(kind)});
-    }
+    rewrite(connection, repository, kind, change);
     return true;
   });
+}
+
+void RepositorySettings::rewrite(db::Connection& connection, RepositoryId repository,
+                                 SettingKind kind, const Change& change) {
+  const int32_t repo = static_cast<int32_t>(repository);
+  const std::optional<std::string> body =
+      change(body_from(connection.run(kSelect, {repo, text_of(kind)})));
+  if (body) {
+    connection.run(kUpsert, {repo, text_of(kind), db::Bytes{*body}});
+  } else {
+    connection.run(kDelete, {repo, text_of(kind)});
+  }
 }
 
 RepositorySettings::Cached RepositorySettings::cached(RepositoryId repository, int64_t version) {

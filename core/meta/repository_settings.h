@@ -51,6 +51,9 @@ class RepositorySettings {
   /// One change of a repository's settings at a time, over all servers. false: the repository is
   /// gone.
   bool update(RepositoryId repository, SettingKind kind, const Change& change);
+  /// The same inside a transaction that has increased the settings version.
+  static void rewrite(db::Connection& connection, RepositoryId repository, SettingKind kind,
+                      const Change& change);
 
   /// The branch rules as of `version` (Branch::settings_version) or later; a round trip for a
   /// version not seen before, none for 0.

@@ -10,9 +10,10 @@ namespace tarn {
 /// All types. The database creates those of refs, policies, imports, quotas, pull requests and the
 /// deletion of a repository where the rows change; hooks and promotions add their own
 /// (core/events/outbox.h).
-constexpr std::array<std::string_view, 33> kEventTypes = {
+constexpr std::array<std::string_view, 34> kEventTypes = {
     "branch.created",
     "branch.updated",
+    "branch.renamed",
     "branch.deleted",
     "branch.stale",
     "branch.expiring",

@@ -269,7 +269,7 @@ bool run_one_lifecycle_scan(branch::Engine& engine, const std::stop_token& stop,
   if (!claim) return false;
   const auto settings = engine.settings.find_versioned(claim->repository, SettingKind::kLifecycle);
   if (!settings || !settings->body) return true;  // removed in the meantime, with its row
-  const Repository repository = engine.repositories.get(claim->repository);
+  const Repository repository = engine.repositories.current(claim->repository);
   const LifecycleRules rules = decode_lifecycle(*settings->body);
   Turn turn{.engine = engine,
             .repository = repository,

@@ -13,19 +13,19 @@ namespace {
 // The ids of an owner have a common prefix, so counting them scans that part of the primary key, up
 // to the limit. Concurrent requests do not see each other and may exceed it by their number.
 constexpr db::Query kInsert{"uploads_insert_row", R"sql(
-  INSERT INTO uploads (upload_id, kind, repo_id, branch_id, ref_name, key, entry, owner, checksum_algorithm,
+  INSERT INTO uploads (upload_id, kind, repo_id, branch_id, key, entry, owner, checksum_algorithm,
                        checksum_type, created_ms, expires_at)
-  SELECT $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, clock_timestamp() + $12 * interval '1 second'
-  WHERE $15 = '' OR $14 > (
+  SELECT $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, clock_timestamp() + $11 * interval '1 second'
+  WHERE $14 = '' OR $13 > (
     SELECT count(*) FROM (
       SELECT FROM uploads u JOIN branches b USING (branch_id)
-      WHERE u.upload_id >= $13 AND u.upload_id < $13 || '~' AND u.owner = $8 AND u.expires_at > clock_timestamp()
-      LIMIT $14) AS open))sql"};
+      WHERE u.upload_id >= $12 AND u.upload_id < $12 || '~' AND u.owner = $7 AND u.expires_at > clock_timestamp()
+      LIMIT $13) AS open))sql"};
 
-// The join excludes uploads of deleted branches.
+// The join excludes uploads of deleted branches, and names the branch as it is called now.
 constexpr db::Query kSelectMultipart{"uploads_select_multipart",
                                      R"sql(
-  SELECT u.upload_id, u.repo_id, u.branch_id, u.ref_name, u.key, u.entry, u.owner, u.checksum_algorithm, u.checksum_type,
+  SELECT u.upload_id, u.repo_id, u.branch_id, b.name, u.key, u.entry, u.owner, u.checksum_algorithm, u.checksum_type,
     u.created_ms
   FROM uploads u JOIN branches b USING (branch_id)
   WHERE u.upload_id = $1 AND u.kind = 'multipart' AND u.expires_at > clock_timestamp())sql"};
@@ -104,10 +104,10 @@ constexpr db::Query kChargeHandedOut{"uploads_charge_handed_out", R"sql(
 constexpr db::Query kCharge{"uploads_charge_object", "SELECT charge_quotas(0, $1, $2, $3, $4)"};
 
 constexpr db::Query kSelectPage{"uploads_select_page", R"sql(
-  SELECT u.upload_id, u.repo_id, u.branch_id, u.ref_name, u.key, u.entry, u.owner, u.checksum_algorithm, u.checksum_type,
+  SELECT u.upload_id, u.repo_id, u.branch_id, b.name, u.key, u.entry, u.owner, u.checksum_algorithm, u.checksum_type,
     u.created_ms
   FROM uploads u JOIN branches b USING (branch_id),
-  LATERAL (SELECT convert_to(u.ref_name || '/', 'UTF8') || u.key AS full_key) f
+  LATERAL (SELECT convert_to(b.name || '/', 'UTF8') || u.key AS full_key) f
   WHERE u.repo_id = $1 AND u.kind = 'multipart' AND u.expires_at > clock_timestamp()
     AND substring(f.full_key FOR length($2::bytea)) = $2
     AND (f.full_key, substring(u.upload_id FROM 9)) > ($3, $4)
@@ -124,7 +124,7 @@ UploadRow upload_from(const db::Rows& rows, size_t row) {
       kUploadId,
       kRepoId,
       kBranchId,
-      kRefName,
+      kName,
       kKey,
       kEntry,
       kOwner,
@@ -137,7 +137,7 @@ UploadRow upload_from(const db::Rows& rows, size_t row) {
   u.id = rows.text(row, Column::kUploadId);
   u.repository = static_cast<RepositoryId>(rows.integer(row, Column::kRepoId));
   u.branch = static_cast<BranchId>(rows.integer(row, Column::kBranchId));
-  u.branch_name = BranchName(std::string(rows.text(row, Column::kRefName)));
+  u.branch_name = BranchName(std::string(rows.text(row, Column::kName)));
   u.key = Key(std::string(rows.bytes(row, Column::kKey)));
   u.entry = rows.bytes(row, Column::kEntry);
   u.owner = rows.text(row, Column::kOwner);
@@ -202,7 +202,6 @@ bool Uploads::insert(std::string_view kind, UploadRow& row, std::chrono::seconds
                                                    kind,
                                                    static_cast<int32_t>(row.repository),
                                                    static_cast<int32_t>(row.branch),
-                                                   row.branch_name.str(),
                                                    db::Bytes{row.key.str()},
                                                    db::Bytes{row.entry},
                                                    row.owner,

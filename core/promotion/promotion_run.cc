@@ -135,7 +135,7 @@ class PromotionRun {
         leased_(std::move(leased)),
         promotion_(leased_.promotion),
         stored_(promotion_),
-        repository_(engine.repositories.get(leased_.repository)) {}
+        repository_(engine.repositories.current(leased_.repository)) {}
 
   /// Runs until the promotion has ended, waits, or was taken away.
   void run() {

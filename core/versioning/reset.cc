@@ -13,6 +13,7 @@
 #include "core/branch/publish.h"
 #include "core/branch/refs.h"
 #include "core/branch/repositories.h"
+#include "core/branch/stage.h"
 #include "core/branch/staged_edits.h"
 #include "core/meta/branches.h"
 #include "core/meta/staging.h"
@@ -100,8 +101,9 @@ void reset_prefix(branch::Engine& engine, const Repository& repository, const Br
 void reset_object(branch::Engine& engine, const Repository& repository, const BranchName& branch,
                   const Key& key, bool force) {
   const Resettable target = resettable_branch(engine, repository, branch, force);
-  const auto seen = engine.staging.lookup(repository.name, branch, key);
-  if (!seen || seen->state.kind == meta::StagedState::Kind::kNone) return;
+  // Without the branch, which was there a moment ago, nothing was reset.
+  const meta::BranchLookup seen = branch::lookup_branch(engine, repository.name, branch, key);
+  if (seen.state.kind == meta::StagedState::Kind::kNone) return;
   // The range contains only this key: no string lies between it and the key followed by NUL.
   reset_range(engine, target, key.str(), key.str() + '\0');
 }

@@ -52,7 +52,7 @@ CREATE TABLE branch_counts (
 
 -- Guarantees that nobody else makes a ref of this name until the transaction ends: branches and tags share their names but
 -- no unique key. Takes advisory lock class 3, after the repository's row. The id is a hash of repository and name; two
--- that collide only wait for each other. Called by create_branch and create_tag.
+-- that collide only wait for each other. Called by create_branch, create_tag and rename_branch.
 CREATE FUNCTION lock_ref_name(p_repo integer, p_name text) RETURNS void LANGUAGE plpgsql VOLATILE AS $$
 BEGIN
   PERFORM pg_advisory_xact_lock(3, hashtext(p_repo || '/' || p_name));

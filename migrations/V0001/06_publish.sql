@@ -3,12 +3,12 @@
 -- Takes the lease of a branch for a verb and, when p_rotate and something is staged, seals the current token: writers hold
 -- the staging lock shared through their insert, so after the exclusive lock no row can enter the sealed token. Guarantees
 -- that until the lease ends no other verb publishes. Locks the staging area (class 1, with p_rotate), then the branch's
--- row. Returns the head, the tokens, and the settings version and policy that the branch obeys under the lease; status:
+-- row. Returns the head, the tokens, the settings version and policy that the branch obeys under the lease, and its name; status:
 -- 0 done, 1 the branch is gone, 4 leased by another. Raises TN455 (trigger branches_leased_change). Called by
 -- meta::Branches.
 CREATE FUNCTION acquire_branch(p_branch integer, p_owner bigint, p_lease_ms bigint, p_rotate boolean)
 RETURNS TABLE (status smallint, head bytea, root_nid bigint, root_hash bytea, token bigint, sealed bigint[],
-               has_ranges boolean, repo_id integer, settings_version bigint, gate text)
+               has_ranges boolean, repo_id integer, settings_version bigint, gate text, name text)
 LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
   b branches%ROWTYPE;
@@ -34,13 +34,13 @@ BEGIN
     RETURNING * INTO b;
     IF FOUND THEN
       RETURN QUERY SELECT 0::smallint, b.head, b.root_nid, b.root_hash, b.token, b.sealed, b.has_ranges, b.repo_id,
-        (SELECT r.settings_version FROM repositories r WHERE r.repo_id = b.repo_id), b.gate;
+        (SELECT r.settings_version FROM repositories r WHERE r.repo_id = b.repo_id), b.gate, b.name;
       RETURN;
     END IF;
   END IF;
   v_status := CASE WHEN EXISTS (SELECT 1 FROM branches WHERE branch_id = p_branch) THEN 4 ELSE 1 END;
   RETURN QUERY SELECT v_status, NULL::bytea, NULL::bigint, NULL::bytea, NULL::bigint, NULL::bigint[], false,
-    NULL::integer, NULL::bigint, NULL::text;
+    NULL::integer, NULL::bigint, NULL::text, NULL::text;
 END
 $$;
 

@@ -6,7 +6,6 @@ CREATE TABLE uploads (
   kind       text NOT NULL CHECK (kind IN ('multipart', 'link')),
   repo_id    integer NOT NULL,
   branch_id  integer NOT NULL,
-  ref_name   text COLLATE "C" NOT NULL,
   key        bytea NOT NULL,
   entry      bytea NOT NULL,                        -- attributes of the object to be
   owner      text NOT NULL,

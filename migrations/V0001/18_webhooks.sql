@@ -130,15 +130,17 @@ RETURNS jsonb LANGUAGE sql STABLE AS $$
     'committer', (SELECT committer FROM commits WHERE repo_id = p_repo AND commit_id = p_new))
 $$;
 
--- Emits branch.created, branch.updated and branch.deleted.
+-- Emits branch.created, branch.updated, branch.renamed and branch.deleted.
 CREATE FUNCTION tell_branch() RETURNS trigger LANGUAGE plpgsql AS $$
 DECLARE
   v_repo integer := coalesce(NEW.repo_id, OLD.repo_id);
 BEGIN
   IF EXISTS (SELECT 1 FROM webhooks WHERE repo_id = v_repo AND active) THEN
     PERFORM emit_event(
-      v_repo, CASE TG_OP WHEN 'INSERT' THEN 'branch.created' WHEN 'UPDATE' THEN 'branch.updated' ELSE 'branch.deleted' END,
-      ref_change(v_repo, 'branch', coalesce(NEW.name, OLD.name), OLD.head, NEW.head));
+      v_repo, CASE WHEN TG_OP = 'INSERT' THEN 'branch.created' WHEN TG_OP = 'DELETE' THEN 'branch.deleted'
+                   WHEN OLD.name <> NEW.name THEN 'branch.renamed' ELSE 'branch.updated' END,
+      ref_change(v_repo, 'branch', coalesce(NEW.name, OLD.name), OLD.head, NEW.head)
+        || CASE WHEN OLD.name <> NEW.name THEN jsonb_build_object('old_name', OLD.name) ELSE '{}' END);
   END IF;
   RETURN NULL;
 END

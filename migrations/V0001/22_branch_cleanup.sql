@@ -18,6 +18,8 @@ CREATE TRIGGER branches_note_use BEFORE UPDATE OF head ON branches
 -- deletes the branch asks, after begin_branch_change. Called by branch::CleanupStore and meta::Branches.
 CREATE FUNCTION branch_in_use(p_branch integer) RETURNS text LANGUAGE sql STABLE AS $$
   SELECT CASE
+    WHEN EXISTS (SELECT 1 FROM repositories r WHERE r.repo_id = b.repo_id AND r.default_branch = b.name)
+      THEN 'it is the default branch'
     WHEN b.gate IS NOT NULL THEN 'policy "' || b.gate || '" protects it'
     WHEN EXISTS (SELECT 1 FROM unnest(b.token || b.sealed) AS t
                  WHERE EXISTS (SELECT 1 FROM staging s WHERE s.token = t)

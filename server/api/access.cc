@@ -137,6 +137,9 @@ std::vector<std::string> on_new_namespace(const Call& call) {
 std::vector<std::string> on_new_branch(const Call& call) {
   return {branch_arn(repository(call), call.body_as<json::CreateBranch>().name)};
 }
+std::vector<std::string> on_renamed_branch(const Call& call) {
+  return {branch_arn(repository(call), call.body_as<json::RenameBranch>().name)};
+}
 std::vector<std::string> on_new_tag(const Call& call) {
   return {tag_arn(repository(call), call.body_as<json::CreateTag>().id)};
 }

@@ -83,6 +83,7 @@ std::vector<std::string> on_external_principal(const Call& call);
 std::vector<std::string> on_new_repository(const Call& call);
 std::vector<std::string> on_new_namespace(const Call& call);
 std::vector<std::string> on_new_branch(const Call& call);
+std::vector<std::string> on_renamed_branch(const Call& call);  ///< body: name
 std::vector<std::string> on_new_tag(const Call& call);
 std::vector<std::string> on_new_user(const Call& call);
 std::vector<std::string> on_new_group(const Call& call);

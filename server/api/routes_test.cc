@@ -102,6 +102,7 @@ const std::set<std::string_view> kOwn = {
     "searchRefs",
     "setAlias",
     "setBranchExpiry",
+    "renameBranch",
     "setGatePolicy",
     "setMetricFiles",
     "setPathSettings",

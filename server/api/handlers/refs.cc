@@ -6,6 +6,7 @@
 #include "core/base/error.h"
 #include "core/base/str_cat.h"
 #include "core/branch/aliases.h"
+#include "core/branch/rename.h"
 #include "core/imports/refs_dump.h"
 #include "core/model/commit.h"
 #include "core/versioning/diff.h"
@@ -80,6 +81,17 @@ http::Response set_branch_expiry(const Context& context, Call& call,
   return json_response(200, json::branch_body(branch::set_branch_expiry(
                                 context.engine, repository_of(context, call), call.branch(),
                                 expires, call.flag("force"))));
+}
+
+http::Response rename_branch(const Context& context, Call& call, json::RenameBranch given) {
+  call.require_permission_on_source({call.path("branch")}, given.name);
+  const bool may_be_default =
+      call.allows(auth::Action::kUpdateRepository, auth::repository_arn(call.path("repository")));
+  return json_response(200, json::branch_body(branch::rename_branch(
+                                context.engine, repository_of(context, call), call.branch(),
+                                {.name = parse_branch_name(given.name),
+                                 .may_be_default = may_be_default,
+                                 .force = call.flag("force")})));
 }
 
 http::Response delete_branch(const Context& context, Call& call) {

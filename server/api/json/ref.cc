@@ -49,6 +49,8 @@ std::optional<Deadline> parse_branch_expiry(const Value& body) {
   return parse_deadline(expires);
 }
 
+RenameBranch parse_rename_branch(const Value& body) { return {.name = body.at("name").text()}; }
+
 CreateTag parse_create_tag(const Value& body) {
   return {.id = body.at("id").text(), .ref = body.at("ref").text(), .force = body.flag("force")};
 }

@@ -30,6 +30,11 @@ CreateBranch parse_create_branch(const Value& body);
 /// The time when the branch is deleted automatically; nullopt = never.
 std::optional<Deadline> parse_branch_expiry(const Value& body);
 
+struct RenameBranch {
+  std::string name;
+};
+RenameBranch parse_rename_branch(const Value& body);
+
 struct CreateTag {
   std::string id;
   std::string ref;

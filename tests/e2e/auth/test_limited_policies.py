@@ -21,7 +21,7 @@ def test_what_may_not_be_read_is_put_onto_no_ref_that_may_be(tarn, repo, s3, res
     repo.branch("main").commit("open")
     user = make_user(
         allow(["fs:ReadObject", "fs:ListObjects"], where(repo, "/ref/main*")),
-        allow(["fs:CreateBranch", "fs:CreateCommit", "fs:RevertBranch"], where(repo, "/branch/*")),
+        allow(["fs:CreateBranch", "fs:CreateCommit", "fs:RevertBranch", "fs:DeleteBranch"], where(repo, "/branch/*")),
         allow(["fs:CreateTag", "fs:SetAlias"], where(repo, "/tag/*"), where(repo, "/alias/*")),
         allow(["fs:ReadCommit", "pr:*"], where(repo)),
     )
@@ -44,6 +44,7 @@ def test_what_may_not_be_read_is_put_onto_no_ref_that_may_be(tarn, repo, s3, res
         ]
         assert [answer.status_code for answer in tried] == [401] * len(tried), [answer.text for answer in tried]
     assert reads.get_object(Bucket=repo.id, Key="main2/a")["Body"].read() == b"main"
+    assert theirs("POST", f"{here}/branches/secret/rename", json={"name": "main-2"}).status_code == 401
     # They may branch from it where they cannot read the new branch either.
     assert theirs("POST", f"{here}/branches", json={"name": "other", "source": "secret"}).status_code == 201
     assert s3_code(reads.get_object, Bucket=repo.id, Key="other/a") == "AccessDenied"

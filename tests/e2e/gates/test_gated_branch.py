@@ -163,6 +163,7 @@ CHANGES = {
     "commit": (on_branch("POST", "/commits", json={"message": "m"}), "stage"),
     "deleteBranch": (on_branch("DELETE", ""), None),
     "setBranchExpiry": (on_branch("PUT", "/expiry", json={"expires": "72h"}), None),
+    "renameBranch": (lambda place, b: answer_of(place, "POST", f"/branches/{b}/rename", json={"name": f"{b}-2"}), None),
     "resetBranch": (on_branch("PUT", "", json={"type": "reset"}), "stage"),
     "hardResetBranch": (on_branch("PUT", "/hard_reset", params={"ref": "main"}), None),
     "revertBranch": (

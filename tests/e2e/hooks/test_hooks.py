@@ -227,6 +227,27 @@ def test_what_is_told_of_branches_names_their_commit(hooked, lake, receiver):
         assert (told["branch_id"], told["source_ref"]) == ("dev", head)
 
 
+def test_a_rename_runs_the_hooks_of_a_creation_and_of_a_deletion(hooked, lake, receiver):
+    events = [f"{when}-{what}-branch" for what in ("create", "delete") for when in ("pre", "post")]
+    put(lake, action("all", events, webhook("tell", receiver.url("/tell"))))
+    head = lake.branch("main").commit("hooks").id
+    path = f"/repositories/{lake.id}/branches/main/rename"
+    receiver.answers["/tell"] = 500
+    refusal = clients.Rest(hooked)("POST", path, json={"name": "trunk"})
+    assert (refusal.status_code, refusal.json()["code"]) == (412, "hook_failed"), refusal.text
+    assert lake.branch("main").get_commit().id == head
+    receiver.answers["/tell"] = 200
+    assert clients.Rest(hooked)("POST", path, json={"name": "trunk"}).status_code == 200
+    for event, branch, source in (
+        ("pre-create-branch", "trunk", "main"),
+        ("post-create-branch", "trunk", "main"),
+        ("pre-delete-branch", "main", head),
+        ("post-delete-branch", "main", head),
+    ):
+        told = receiver.wait_for(event)
+        assert (told["branch_id"], told["source_ref"]) == (branch, source)
+
+
 def test_what_comes_after_is_dated_after_what_came_before(hooked, lake, receiver):
     put(
         lake,

@@ -29,6 +29,7 @@ GOOD = {
     "storageID": "",
     "source": "main",
     "ref": "main",
+    "onto": "main",
     "name": "made",
     "id": "made-by-a-bad-body",
     "type": "reset",

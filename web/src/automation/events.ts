@@ -23,6 +23,7 @@ export const hookEvents = [
 export const eventTypes = [
   'branch.created',
   'branch.updated',
+  'branch.renamed',
   'branch.deleted',
   'branch.stale',
   'branch.expiring',
