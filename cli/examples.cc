@@ -17,6 +17,7 @@ constexpr std::pair<std::string_view, std::string_view> kExamples[] = {
     {"branch list", "tarn branch list tarn://lake --prefix exp-"},
     {"branch show", "tarn branch show tarn://lake/main"},
     {"branch delete", "tarn branch delete tarn://lake/exp-1"},
+    {"branch rebase", "tarn branch rebase tarn://lake/exp-1 --onto main"},
     {"branch rename", "tarn branch rename tarn://lake/main trunk"},
     {"branch reset", "tarn branch reset tarn://lake/exp-1 --yes"},
     {"branch stale", "tarn branch stale tarn://lake --days 30"},

@@ -1,4 +1,4 @@
-// tarn branch create | list | show | delete | rename | reset
+// tarn branch create | list | show | delete | rename | rebase | reset
 
 #include <algorithm>
 
@@ -6,6 +6,7 @@
 
 #include "cli/commands/commands.h"
 #include "cli/commands/commit_record.h"
+#include "cli/commands/operation.h"
 #include "cli/session.h"
 #include "core/base/error.h"
 #include "core/base/str_cat.h"
@@ -183,6 +184,51 @@ void rename_branch(Session& session, const RenameBranch& options) {
                branch.value("expires", ""));
 }
 
+struct RebaseOptions {
+  std::string branch;
+  std::string onto;
+  std::string strategy;
+  bool async = false;
+
+  void declare(Command& command) {
+    command.argument("BRANCH", branch, "tarn://repository/branch, or a name in --repo")
+        .option("--onto", onto,
+                "the ref on which its commits are made again; default: the default "
+                "branch of the repository")
+        .option(
+            "--strategy", strategy,
+            "where both changed a path: source-wins keeps the side of the branch, dest-wins the "
+            "other")
+        .flag("--async", async,
+              "do not wait for a slow request; print the id of its background operation");
+  }
+};
+
+void rebase(Session& session, const RebaseOptions& options) {
+  const Uri uri = session.ref(options.branch);
+  const Uri onto =
+      session.with_default_branch(optional_ref_uri(options.onto, {uri.repository, ""}));
+  need_same_repository(uri, onto);
+  Json body{{"onto", onto.ref}};
+  if (!options.strategy.empty()) body["strategy"] = options.strategy;
+  Request request = post_request(branch_path(uri) + "/rebase", body);
+  if (options.async) request.headers = no_wait();
+  const Answer answer = session.client.ask(request);
+  if (print_when_deferred(session, answer)) return;
+  Json done = json_of(answer);
+  const std::string head = done.value("id", "");
+  const bool changed = head != done.value("before", "");
+  done["changed"] = changed;
+  std::vector<std::pair<std::string, std::string>> lines{{"branch", to_string(uri)},
+                                                         {"commit", head}};
+  if (changed) {
+    lines.emplace_back("before", done.value("before", ""));
+    lines.emplace_back("made again", std::to_string(done.at("commits").size()));
+    lines.emplace_back("left out", std::to_string(done.at("left_out").size()));
+  }
+  session.out.object("Rebase", done, lines);
+}
+
 struct Reset {
   std::string branch;
   std::string to;
@@ -262,6 +308,8 @@ void add_branch_commands(CommandTree& tree) {
                          "Give a branch another name, with its uncommitted changes, open uploads, "
                          "rules and pull requests",
                          rename_branch);
+  tree.add<RebaseOptions>(
+      "branch rebase", "Make the commits of a branch again on another ref, by reference", rebase);
   tree.add<Reset>("branch reset", "Discard uncommitted changes, or move a branch to another commit",
                   reset);
 }

@@ -72,6 +72,7 @@ constexpr std::string_view kQuotaExceeded = "quota_exceeded";
 constexpr std::string_view kQuotaNotFound = "quota_not_found";
 constexpr std::string_view kRangeNotFound = "range_not_found";
 constexpr std::string_view kReadOnlyRepository = "read_only_repository";
+constexpr std::string_view kRebaseOfMerge = "rebase_of_merge";
 constexpr std::string_view kRefAmbiguous = "ref_ambiguous";
 constexpr std::string_view kRefNotFound = "ref_not_found";
 constexpr std::string_view kRepositoryNotEmpty = "repository_not_empty";
@@ -83,6 +84,7 @@ constexpr std::string_view kTagExists = "tag_exists";
 constexpr std::string_view kTagNotFound = "tag_not_found";
 constexpr std::string_view kTaskNotFound = "task_not_found";
 constexpr std::string_view kTooManyBranches = "too_many_branches";
+constexpr std::string_view kTooManyCommits = "too_many_commits";
 
 // Objects
 constexpr std::string_view kAddressBusy = "address_busy";

@@ -44,28 +44,20 @@ constexpr std::chrono::seconds kFutureDateMax{5};
 /// Throws data_loss if the branch showed another tree than its head.
 Commit make_commit(Engine& engine, const Repository& repository, const meta::BranchLease& lease,
                    const BuiltCommit& built) {
-  Commit commit;
-  commit.parents = built.parents;
-  commit.root = built.root;
-  commit.committer = built.committer;
-  commit.message = built.message;
-  commit.metadata = built.metadata;
-  const Instant now = engine.clock.now();
-  commit.created = built.date.value_or(now);
+  std::vector<Commit> parents;
   for (const CommitId& id : built.parents) {
-    const Commit parent = engine.commits.get(repository.id, id);
+    const auto made = std::find_if(built.before.begin(), built.before.end(),
+                                   [&](const Commit& commit) { return commit.id == id; });
+    const Commit parent =
+        made != built.before.end() ? *made : engine.commits.get(repository.id, id);
     if (id == lease.head && parent.root.hash != lease.root.hash) {
       throw Error(ErrorCode::kDataLoss,
                   "the branch shows another tree than its head: nothing was committed (tarn verify "
                   "--repair sets it)");
     }
-    commit.generation = std::max(commit.generation, parent.generation + 1);
-    if (!built.date && parent.created <= now + kFutureDateMax) {
-      commit.created = std::max(commit.created, parent.created + std::chrono::milliseconds{1});
-    }
+    parents.push_back(parent);
   }
-  commit.id = compute_commit_id(commit);
-  return commit;
+  return commit_after(built, parents, engine.clock.now());
 }
 
 /// Runs while the branch is held, but without a transaction or connection.
@@ -105,6 +97,24 @@ std::string changed_paths_of(Engine& engine, const meta::BranchLease& lease,
 }
 
 }  // namespace
+
+Commit commit_after(const BuiltCommit& built, std::span<const Commit> parents, Instant now) {
+  Commit commit;
+  commit.parents = built.parents;
+  commit.root = built.root;
+  commit.committer = built.committer;
+  commit.message = built.message;
+  commit.metadata = built.metadata;
+  commit.created = built.date.value_or(now);
+  for (const Commit& parent : parents) {
+    commit.generation = std::max(commit.generation, parent.generation + 1);
+    if (!built.date && parent.created <= now + kFutureDateMax) {
+      commit.created = std::max(commit.created, parent.created + std::chrono::milliseconds{1});
+    }
+  }
+  commit.id = compute_commit_id(commit);
+  return commit;
+}
 
 std::optional<Commit> build_and_publish(
     Engine& engine, const Repository& repository, const Branch& branch, bool rotate,

@@ -4,6 +4,7 @@
 
 #include <functional>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -41,6 +42,8 @@ struct BuiltCommit {
   std::string message;
   Metadata metadata;
   std::optional<Instant> date;  ///< absent = now
+  /// Commits of its history that do not exist yet: `within` inserts them.
+  std::vector<Commit> before{};
   /// The changed paths as core/tree/changed_paths.h stores them; "" = the trees are compared to
   /// find out.
   std::string changed_paths{};
@@ -70,6 +73,9 @@ std::optional<Commit> build_and_publish(
     Engine& engine, const Repository& repository, const Branch& branch, bool rotate,
     const BranchPermit& permit,
     const std::function<std::optional<BuiltCommit>(BranchHold&, meta::NodeWriter&)>& build);
+
+/// The commit that `built` describes, on its parents. Its date is after theirs.
+Commit commit_after(const BuiltCommit& built, std::span<const Commit> parents, Instant now);
 
 /// Throws invalid_argument "uncommitted changes (dirty branch)" when anything staged has an effect.
 /// Returns the sealed tokens, all of them without effect, which may be dropped.

@@ -114,6 +114,7 @@ const std::vector<Row>& rows() {
     {"resetBranch", "", R"({"type":"reset"})", {{"fs:RevertBranch", "repository/data/branch/topic"}}},
     {"setBranchExpiry", "", R"({"expires":"72h"})", {{"fs:CreateBranch", "repository/data/branch/topic"}, {"fs:DeleteBranch", "repository/data/branch/topic"}}},
     {"renameBranch", "", R"({"name":"next"})", {{"fs:DeleteBranch", "repository/data/branch/topic"}, {"fs:CreateBranch", "repository/data/branch/next"}}},
+    {"rebaseBranch", "", R"({"onto":"main"})", {{"fs:CreateCommit", "repository/data/branch/topic"}, {"fs:RevertBranch", "repository/data/branch/topic"}, {"fs:ReadCommit", "repository/data"}}},
     {"hardResetBranch", "ref=topic", "", {{"fs:RevertBranch", "repository/data/branch/topic"}}},
     {"revertBranch", "", R"({"ref":"topic","parent_number":0})", {{"fs:RevertBranch", "repository/data/branch/topic"}}},
     {"cherryPick", "", R"({"ref":"topic"})", {{"fs:CreateCommit", "repository/data/branch/topic"}, {"fs:ReadCommit", "repository/data"}}},

@@ -211,6 +211,7 @@ constexpr Route kRoutes[] = {
     {kPut, TARN_BRANCH, "resetBranch", needs(kRevertBranch, on_branch), json_handler<json::parse_reset_branch, reset_branch>, takes_json()},
     {kPut, TARN_BRANCH "/expiry", "setBranchExpiry", Access::of({kCreateBranch, on_branch}, {kDeleteBranch, on_branch}), json_handler<json::parse_branch_expiry, set_branch_expiry>, takes_json(kForce)},
     {kPost, TARN_BRANCH "/rename", "renameBranch", Access::of({kDeleteBranch, on_branch}, {kCreateBranch, on_renamed_branch}), json_handler<json::parse_rename_branch, rename_branch>, takes_json(kForce)},
+    {kPost, TARN_BRANCH "/rebase", "rebaseBranch", Access::of({kCreateCommit, on_branch}, {kRevertBranch, on_branch}, {kReadCommit, on_repository}), json_handler<json::parse_rebase, rebase_branch>, takes_json()},
     {kPut, TARN_BRANCH "/hard_reset", "hardResetBranch", needs(kRevertBranch, on_branch), hard_reset_branch, takes(kRef, kForce)},
     {kPost, TARN_BRANCH "/revert", "revertBranch", needs(kRevertBranch, on_branch), json_handler<json::parse_revert, revert_branch>, takes_json()},
     {kPost, TARN_BRANCH "/cherry-pick", "cherryPick", Access::of({kCreateCommit, on_branch}, {kReadCommit, on_repository}), json_handler<json::parse_cherry_pick, cherry_pick>, takes_json()},

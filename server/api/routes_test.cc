@@ -103,6 +103,7 @@ const std::set<std::string_view> kOwn = {
     "setAlias",
     "setBranchExpiry",
     "renameBranch",
+    "rebaseBranch",
     "setGatePolicy",
     "setMetricFiles",
     "setPathSettings",

@@ -166,6 +166,7 @@ Plain list_branches, get_branch, delete_branch, hard_reset_branch, diff_branch, 
 Reads<json::CreateBranch> create_branch;
 Reads<std::optional<json::Deadline>> set_branch_expiry;
 Reads<json::RenameBranch> rename_branch;
+Reads<json::Rebase> rebase_branch;
 Reads<json::ResetBranch> reset_branch;
 Reads<json::Revert> revert_branch;
 Reads<json::CherryPick> cherry_pick;

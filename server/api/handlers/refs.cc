@@ -10,6 +10,7 @@
 #include "core/imports/refs_dump.h"
 #include "core/model/commit.h"
 #include "core/versioning/diff.h"
+#include "core/versioning/rebase.h"
 #include "core/versioning/reset.h"
 #include "core/versioning/revert.h"
 #include "server/api/call.h"
@@ -136,6 +137,15 @@ http::Response revert_branch(const Context& context, Call& call, json::Revert gi
                              .allow_empty = given.allow_empty,
                              .force = given.force});
   return empty_response(204);
+}
+
+http::Response rebase_branch(const Context& context, Call& call, json::Rebase given) {
+  call.require_permission_on_source({given.onto}, call.path("branch"));
+  return json_response(200, json::rebase_body(versioning::rebase_branch(
+                                context.engine, repository_of(context, call), call.branch(),
+                                {.onto = std::move(given.onto),
+                                 .strategy = versioning::parse_merge_strategy(given.strategy),
+                                 .force = given.force})));
 }
 
 http::Response cherry_pick(const Context& context, Call& call, json::CherryPick given) {

@@ -51,6 +51,34 @@ std::optional<Deadline> parse_branch_expiry(const Value& body) {
 
 RenameBranch parse_rename_branch(const Value& body) { return {.name = body.at("name").text()}; }
 
+Rebase parse_rebase(const Value& body) {
+  return {.onto = body.at("onto").text(),
+          .strategy = body.text_or_empty("strategy"),
+          .force = body.flag("force")};
+}
+
+std::string rebase_body(const versioning::Rebase& done) {
+  Writer out;
+  out.begin_object();
+  out.text("before", to_text(done.before));
+  out.text("id", to_text(done.head));
+  out.key("commits");
+  out.begin_array();
+  for (const versioning::RebasedCommit& commit : done.commits) {
+    out.begin_object();
+    out.text("from", to_text(commit.from));
+    out.text("to", to_text(commit.to));
+    out.end_object();
+  }
+  out.end_array();
+  out.key("left_out");
+  out.begin_array();
+  for (const CommitId& commit : done.left_out) out.text(to_text(commit));
+  out.end_array();
+  out.end_object();
+  return std::move(out).take();
+}
+
 CreateTag parse_create_tag(const Value& body) {
   return {.id = body.at("id").text(), .ref = body.at("ref").text(), .force = body.flag("force")};
 }

@@ -7,6 +7,7 @@
 
 #include "core/model/alias.h"
 #include "core/model/repository.h"
+#include "core/versioning/rebase.h"
 #include "server/api/json/document.h"
 #include "server/api/json/values.h"
 #include "server/api/json/writer.h"
@@ -34,6 +35,14 @@ struct RenameBranch {
   std::string name;
 };
 RenameBranch parse_rename_branch(const Value& body);
+
+struct Rebase {
+  std::string onto;
+  std::string strategy;
+  bool force = false;
+};
+Rebase parse_rebase(const Value& body);
+std::string rebase_body(const versioning::Rebase& done);
 
 struct CreateTag {
   std::string id;

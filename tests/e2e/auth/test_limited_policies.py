@@ -37,6 +37,7 @@ def test_what_may_not_be_read_is_put_onto_no_ref_that_may_be(tarn, repo, s3, res
             theirs("POST", f"{here}/refs/{source}/merge/main2"),
             theirs("PUT", f"{here}/branches/main2/hard_reset?ref={source}"),
             theirs("POST", f"{here}/branches/main2/cherry-pick", json={"ref": source}),
+            theirs("POST", f"{here}/branches/main2/rebase", json={"onto": source}),
             theirs("POST", f"{here}/branches/main2/revert", json={"ref": source, "parent_number": 0}),
             theirs("POST", f"{here}/branches/main2/commits", json={"message": "m", "parents": ["main2", source]}),
             theirs("POST", f"{here}/branches/main2/commits?source_metarange={tree}", json={"message": "m"}),

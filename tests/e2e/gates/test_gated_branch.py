@@ -164,6 +164,7 @@ CHANGES = {
     "deleteBranch": (on_branch("DELETE", ""), None),
     "setBranchExpiry": (on_branch("PUT", "/expiry", json={"expires": "72h"}), None),
     "renameBranch": (lambda place, b: answer_of(place, "POST", f"/branches/{b}/rename", json={"name": f"{b}-2"}), None),
+    "rebaseBranch": (on_branch("POST", "/rebase", json={"onto": "side"}), None),
     "resetBranch": (on_branch("PUT", "", json={"type": "reset"}), "stage"),
     "hardResetBranch": (on_branch("PUT", "/hard_reset", params={"ref": "main"}), None),
     "revertBranch": (

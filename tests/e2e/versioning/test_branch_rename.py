@@ -58,3 +58,28 @@ def test_who_may_rename(rest, repo, make_user):
     narrow = clients.Rest(make_user(reads, allow(["fs:DeleteBranch", "fs:CreateBranch"], where(repo, "/branch/next*"))))
     assert rename(narrow, repo, "next", "free").status_code == 401
     assert rename(narrow, repo, "next", "next-2").status_code == 200
+
+
+def test_a_branch_is_rebased(cli, repo):
+    repo.branch("dev").create("main")
+    for branch, path in (("dev", "own-1"), ("dev", "own-2"), ("main", "upstream")):
+        repo.branch(branch).object(path).upload(path.encode())
+        cli.run("commit", branch, "-m", path)
+    done = cli.json("branch", "rebase", "dev", "--onto", "main")
+    assert (done["kind"], done["changed"], len(done["commits"]), done["left_out"]) == ("Rebase", True, 2, [])
+    assert [item["message"] for item in cli.json("log", f"tarn://{repo.id}/dev")["items"]] == [
+        "own-2",
+        "own-1",
+        "upstream",
+        "Repository created",
+    ]
+    assert cli.json("branch", "rebase", "dev")["changed"] is False
+    # And back.
+    cli.run("branch", "reset", "dev", "--to", done["before"], "--yes")
+    for branch in ("dev", "main"):
+        repo.branch(branch).object("both").upload(branch.encode())
+        cli.run("commit", branch, "-m", f"both on {branch}")
+    refused = cli.run("branch", "rebase", "dev", status=6)
+    assert "changed 1 path differently" in refused.talk and '"both"' in refused.talk
+    cli.run("branch", "rebase", "dev", "--strategy", "dest-wins")
+    assert cli.run("fs", "cat", f"tarn://{repo.id}/dev/both").out == b"main"
