@@ -75,6 +75,29 @@ def test_a_branch_that_moved_since_it_was_shown_is_kept(window, prepared):
     prepared.ask("DELETE", "/repositories/refs/branches/moved")
 
 
+def test_a_branch_is_rebased_and_gets_another_name(window, prepared):
+    prepared.branch("refs", "base", source="main~1")
+    prepared.branch("refs", "old", source="main~1")
+    for branch in ("base", "old"):
+        prepared.upload("refs", f"{branch}.txt", branch, branch=branch)
+        prepared.commit("refs", f"on {branch}", branch=branch)
+    page = window.go("/r/refs/-/branches")
+    page.get_by_role("button", name="Actions of old").click()
+    page.get_by_role("menuitem", name="Rebase…").click()
+    page.get_by_label("Onto").fill("base")
+    page.get_by_role("dialog").get_by_role("button", name="Rebase").click()
+    expect(page.get_by_text("old: 1 commit made again on base")).to_be_visible()
+    assert prepared.read("refs", "base.txt", "old") == b"base"
+    page.get_by_role("button", name="Actions of old").click()
+    page.get_by_role("menuitem", name="Rename…").click()
+    page.get_by_label("New name").fill("new")
+    page.get_by_role("dialog").get_by_role("button", name="Rename").click()
+    expect(page.get_by_role("grid", name="Branches").get_by_role("link", name="new", exact=True)).to_be_visible()
+    assert "new" in names(prepared) and "old" not in names(prepared)
+    for name in ("new", "base"):
+        prepared.ask("DELETE", f"/repositories/refs/branches/{name}")
+
+
 def test_an_alias_is_moved_and_its_history_says_why(window, prepared):
     page = window.go("/r/refs/-/branches?kind=alias")
     for source, reason in (("main~1", "the first"), ("main", "better")):

@@ -19,7 +19,8 @@ import { tarnUri } from '@/ui/snippets';
 import { EmptyState, ErrorPanel, Skeleton } from '@/ui/states';
 import { Badge, Name, Time } from '@/ui/text';
 import { AliasHistory } from './alias_history';
-import { CreateRef, DeleteRefs, ExpiryDialog } from './ref_dialogs';
+import { type BranchChange, BranchChangeDialog, changeItems } from './branch_dialogs';
+import { CreateRef, DeleteRefs } from './ref_dialogs';
 import { protectionOf, protectionQuery, type ProtectionRule } from './protection';
 import { kinds, KindTabs } from './kind_tabs';
 import { type NamedRef, type RefKind, refsQuery } from './ref_queries';
@@ -46,7 +47,7 @@ function NamedRefs({ kind }: { kind: RefKind }) {
   const [selected, setSelected] = useState<ReadonlySet<string>>(new Set());
   const [creating, setCreating] = useState<string | null>(null);
   const [deleting, setDeleting] = useState<readonly NamedRef[]>([]);
-  const [expiring, setExpiring] = useState<NamedRef | null>(null);
+  const [changing, setChanging] = useState<BranchChange | null>(null);
   const [history, setHistory] = useState<string | null>(null);
   const mayCreate = useMay(
     kind === 'branch' ? 'fs:CreateBranch' : kind === 'tag' ? 'fs:CreateTag' : 'fs:SetAlias',
@@ -171,17 +172,7 @@ function NamedRefs({ kind }: { kind: RefKind }) {
             <MenuItem icon="branch" onAction={() => setCreating(ref.name)}>
               Create from it…
             </MenuItem>
-            {ref.kind === 'branch' && (
-              <PermittedItem
-                action="fs:DeleteBranch"
-                on={resource.branch(repository, ref.name)}
-                icon="history"
-                onAction={() => setExpiring(ref)}
-                refused={ref.name === base ? 'The default branch does not expire' : undefined}
-              >
-                Set expiry…
-              </PermittedItem>
-            )}
+            {ref.kind === 'branch' && changeItems(repository, ref, base, setChanging)}
             {ref.kind === 'alias' && (
               <MenuItem icon="history" onAction={() => setHistory(ref.name.slice(1))}>
                 History of the alias…
@@ -290,7 +281,9 @@ function NamedRefs({ kind }: { kind: RefKind }) {
           onDone={() => setSelected(new Set())}
         />
       )}
-      {expiring && <ExpiryDialog repository={repository} branch={expiring} onClose={() => setExpiring(null)} />}
+      {changing && (
+        <BranchChangeDialog repository={repository} base={base} change={changing} onClose={() => setChanging(null)} />
+      )}
       {history !== null && <AliasHistory repository={repository} alias={history} onClose={() => setHistory(null)} />}
     </div>
   );
