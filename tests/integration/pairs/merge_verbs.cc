@@ -5,6 +5,7 @@
 #include "core/branch/stage.h"
 #include "core/versioning/merge.h"
 #include "core/versioning/pull_requests.h"
+#include "core/versioning/rebase.h"
 #include "tests/integration/pairs/model_steps.h"
 #include "tests/integration/pairs/verbs.h"
 
@@ -130,18 +131,22 @@ Verb pull_merge_verb(std::string name, MergeKind kind) {
               // The approvals of the request no longer count either.
               return {{"pull_request_not_open", w}, {"approval_required", w}};
             }
-            return or_unapproved(on_work(w,
-                                         [&](World& after, ModelBranch& branch) -> std::string {
-                                           ModelPull& pull = after.pulls.at(s.pull);
-                                           std::string answer =
-                                               merge_model(after, branch, seen, role, kind);
-                                           if (answer == "conflicts") return "merge_conflict";
-                                           if (!answer.starts_with(kCommitted)) return answer;
-                                           pull.status = "merged";
-                                           pull.merged = branch.head;
-                                           return answer;
-                                         }),
-                                 w);
+            const auto merge = [&](World& after, ModelBranch& branch) -> std::string {
+              ModelPull& pull = after.pulls.at(s.pull);
+              std::string answer = merge_model(after, branch, seen, role, kind);
+              if (answer == "conflicts") return "merge_conflict";
+              if (!answer.starts_with(kCommitted)) return answer;
+              pull.status = "merged";
+              pull.merged = branch.head;
+              return answer;
+            };
+            if (!w.branches.contains(kRenamed)) return or_unapproved(on_work(w, merge), w);
+            // The request follows its branch. A merge that read it before the rename finds no
+            // branch of the old name, and no request into it that is approved.
+            Steps steps = or_unapproved(on_branch(w, kRenamed, merge), w);
+            steps.push_back({kNotFound, w});
+            steps.push_back({"approval_required", w});
+            return steps;
           },
           .reads_refs = true,
           .seals = true};
@@ -183,6 +188,66 @@ Verb verb_pull_close() {
           }};
 }
 
+bool is_in_history(const ModelCommitPtr& commit, const ModelCommitPtr& of) {
+  return merge_base(commit, of) == commit;
+}
+
+/// The commits of `head` that `onto` lacks, the oldest first; empty: one of them is a merge.
+std::vector<ModelCommitPtr> own_line(const ModelCommitPtr& head, const ModelCommitPtr& onto) {
+  std::vector<ModelCommitPtr> own;
+  for (ModelCommitPtr at = head; !is_in_history(at, onto); at = at->parents[0]) {
+    if (at->parents.size() != 1) return {};
+    own.insert(own.begin(), at);
+  }
+  return own;
+}
+
+std::string rebase_model(ModelBranch& branch, const World& seen) {
+  World from = seen;
+  if (branch.dirty()) return "dirty_branch";
+  const ModelBranch* side = from.branch(kSide);
+  if (side == nullptr) return kNotFound;
+  if (is_in_history(side->head, branch.head)) return said(branch.head);
+  ModelCommitPtr tip = side->head;
+  if (!is_in_history(branch.head, tip)) {
+    const std::vector<ModelCommitPtr> own = own_line(branch.head, tip);
+    if (own.empty()) return "rebase_of_merge";
+    for (const ModelCommitPtr& commit : own) {
+      const ModelTree& parent = commit->parents[0]->tree;
+      const auto tree = merge_trees(parent, commit->tree, tip->tree);
+      if (!tree) return "merge_conflict";
+      if (*tree == tip->tree && commit->tree != parent) continue;
+      tip = commit_of(commit->committer, commit->message, *tree, {tip});
+    }
+  }
+  branch.head = tip;
+  branch.staged.clear();
+  return said(tip);
+}
+
+/// Makes the commits of the work branch again on the side branch.
+Verb verb_rebase() {
+  return {.name = "rebase",
+          .set_up =
+              [](Scenario& s, Role role) {
+                s.observer.put(s.repo, kWork, "own/" + name_of(role), "own");
+                s.observer.commit(s.repo, kWork, "own " + name_of(role));
+              },
+          .act =
+              [](Scenario& s, TestEngine& e, Role) {
+                const auto done =
+                    versioning::rebase_branch(*e, s.repository(e), kWorkBranch, {.onto = kSide});
+                return to_text(done.head);
+              },
+          .model =
+              [](const World& w, const World& seen, Scenario&, Role) {
+                return on_work(
+                    w, [&](World&, ModelBranch& branch) { return rebase_model(branch, seen); });
+              },
+          .reads_refs = true,
+          .seals = true};
+}
+
 }  // namespace
 
 std::vector<Verb> merge_verbs() {
@@ -192,7 +257,8 @@ std::vector<Verb> merge_verbs() {
           pull_merge_verb("pull request merge", MergeKind::kPlain),
           pull_merge_verb("pull request merge allow dirty", MergeKind::kDirty),
           verb_withdraw(),
-          verb_pull_close()};
+          verb_pull_close(),
+          verb_rebase()};
 }
 
 }  // namespace tarn::pairs

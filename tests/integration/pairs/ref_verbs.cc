@@ -1,5 +1,7 @@
 // Verbs of refs, and of the repository and its settings.
+#include "core/base/str_cat.h"
 #include "core/branch/aliases.h"
+#include "core/branch/rename.h"
 #include "core/branch/settings.h"
 #include "core/branch/stage.h"
 #include "core/imports/import.h"
@@ -94,10 +96,40 @@ Verb verb_branch_expire() {
               },
           .model = [](const World& w, const World&, Scenario&, Role) -> Steps {
             World after = w;
-            const ModelBranch* branch = after.branch(kWork);
-            if (branch == nullptr || !branch->expires || w.branch_rules) return answer(w, kDone);
-            remove_branch(after, kWork);
+            const std::string name = after.branch(kWork) == nullptr ? kRenamed : kWork;
+            const ModelBranch* branch = after.branch(name);
+            const bool is_protected = w.branch_rules && name == kWork;
+            if (branch == nullptr || !branch->expires || is_protected) return answer(w, kDone);
+            remove_branch(after, name);
             return {{kDone, after}, {kDone, w}};
+          }};
+}
+
+Verb verb_branch_rename() {
+  return {.name = "branch rename",
+          .set_up = {},
+          .act =
+              [](Scenario& s, TestEngine& e, Role) {
+                branch::rename_branch(*e, s.repository(e), kWorkBranch, {BranchName(kRenamed)});
+                return kDone;
+              },
+          .model = [](const World& w, const World&, Scenario&, Role) -> Steps {
+            for (const auto& [job, state] : w.jobs) {
+              if (state == "open" && w.branches.contains(kWork)) {
+                return answer(w, "branch_keeps_name");
+              }
+            }
+            return on_work(w, [](World& after, ModelBranch& branch) {
+              ModelBranch moved = branch;
+              after.branches.erase(kWork);
+              after.branches[kRenamed] = std::move(moved);
+              const std::string before = str_cat(kWork, "/");
+              for (auto& [id, upload] : after.uploads) {
+                if (!upload.key.starts_with(before)) continue;
+                upload.key = str_cat(kRenamed, "/", upload.key.substr(before.size()));
+              }
+              return kDone;
+            });
           }};
 }
 
@@ -265,7 +297,8 @@ std::vector<Verb> ref_verbs() {
   return {verb_branch_create(), verb_branch_delete(),  verb_source_branch_delete(),
           verb_branch_expire(), verb_expiry_put_off(), verb_tag_create(),
           verb_tag_delete(),    verb_alias_move(),     verb_repository_delete(),
-          verb_protect(),       verb_restore_refs(),   verb_target_delete()};
+          verb_protect(),       verb_restore_refs(),   verb_target_delete(),
+          verb_branch_rename()};
 }
 
 }  // namespace tarn::pairs

@@ -15,6 +15,8 @@ namespace tarn::pairs {
 /// which verbs change; `side`, also made from it, with the commit "aside".
 inline constexpr const char* kWork = "work";
 inline constexpr const char* kSide = "side";
+/// The name that a rename gives the work branch.
+inline constexpr const char* kRenamed = "renamed";
 /// Created by verbs that create a branch or a tag.
 inline constexpr const char* kExtra = "extra";
 /// On every branch, changed by "second" and by "aside".

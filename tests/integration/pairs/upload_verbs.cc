@@ -41,6 +41,13 @@ const ModelUpload* open_upload_of(const World& world, const Scenario& s) {
   return world.exists && found != world.uploads.end() ? &found->second : nullptr;
 }
 
+/// The verbs name the upload by the old name of the branch; one that found it before the rename
+/// goes on.
+Steps or_renamed(Steps steps, const World& world) {
+  if (world.branches.contains(kRenamed)) steps.push_back({kNotFound, world});
+  return steps;
+}
+
 /// Completion by the S3 gateway: again it succeeds while the key shows the object.
 Verb verb_complete() {
   return {.name = "multipart complete",
@@ -91,7 +98,7 @@ Verb verb_abort() {
             if (open_upload_of(w, s) == nullptr) return answer(w, kNotFound);
             World after = w;
             after.uploads.erase(s.upload->upload_id);
-            return answer(after, kDone);
+            return or_renamed(answer(after, kDone), w);
           }};
 }
 
@@ -109,7 +116,7 @@ Verb verb_put_part() {
             World after = w;
             after.uploads.at(s.upload->upload_id).parts[1] =
                 to_hex(md5("another part by " + name_of(role)));
-            return answer(after, kDone);
+            return or_renamed(answer(after, kDone), w);
           }};
 }
 
