@@ -426,6 +426,7 @@ TEST_F(BranchRenames, EveryColumnThatMayNameABranchIsAccountedFor) {
       {"pull_comments.body", other},
       {"pull_requests.merged_source", other},
       {"range_summaries.body", other},
+      {"run_points.body", other},
       {"runs.request_hash", other},
       {"runs.source_user", other},
       {"series.body", other},

@@ -72,6 +72,8 @@ TEST_F(Promotions, AVerbThatBeganBeforeThePolicyIsStopped) {
   lease.settings_version = branch::get_branch(parts, repo, BranchName("main")).settings_version;
   EXPECT_EQ(reason_of(publish), "protected_branch");
   EXPECT_EQ(reason_of(move_head), "protected_branch");
+  EXPECT_FALSE(remove()) << "of the default branch";
+  engine.pool.lease()->run_script("UPDATE repositories SET default_branch = 'exp-1'");
   EXPECT_EQ(reason_of(remove), "protected_branch");
   EXPECT_EQ(head("main"), branch.head);
   publication.promotion = true;

@@ -99,12 +99,12 @@ TEST_F(Rebases, NoObjectIsReadOrWritten) {
 
 TEST_F(Rebases, TheWorkOfOthersStaysTheirs) {
   {
-    const ActingUser ben("ben", "");
+    const ActingUser ben("ben", {}, {});
     change("dev", "b", "2", "one");
     change("dev", "c", "3", "two");
   }
   change("main", "d", "4", "upstream");
-  const ActingUser cat("cat", "");
+  const ActingUser cat("cat", {}, {});
   const Rebase done = rebase("dev", "main");
   for (const RebasedCommit& commit : done.commits) {
     const meta::CommitMakers makers =

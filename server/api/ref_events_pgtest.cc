@@ -35,7 +35,8 @@ Refs refs_of(testing::TestEngine& engine) {
 void apply_events(testing::TestEngine& engine, Refs& refs, std::string_view operation) {
   constexpr db::Query kEvents{"test_ref_events", R"sql(
     SELECT (e.body::jsonb)->'data'->>'kind' || ' ' || ((e.body::jsonb)->'data'->>'name'),
-      coalesce((e.body::jsonb)->'data'->>'old_commit', ''), coalesce((e.body::jsonb)->'data'->>'new_commit', '')
+      coalesce((e.body::jsonb)->'data'->>'old_commit', ''), coalesce((e.body::jsonb)->'data'->>'new_commit', ''),
+      coalesce('branch ' || ((e.body::jsonb)->'data'->>'old_name'), '')
     FROM webhook_deliveries d JOIN events e USING (event_id) JOIN webhooks h USING (webhook_id)
       JOIN repositories r ON r.repo_id = h.repo_id
     WHERE r.name = 'data' AND r.deleted_ms IS NULL AND h.name = 'all' AND e.type <> 'alias.moved_by_hand'
@@ -43,6 +44,11 @@ void apply_events(testing::TestEngine& engine, Refs& refs, std::string_view oper
   const db::Rows rows = engine.pool.run(kEvents, {}, db::Pool::Retry::kRead);
   for (size_t row = 0; row < rows.size(); ++row) {
     const std::string name(rows.text(row, 0));
+    // A renamed branch has its commit under another name.
+    if (auto renamed = refs.extract(std::string(rows.text(row, 3)))) {
+      renamed.key() = name;
+      refs.insert(std::move(renamed));
+    }
     const auto at = refs.find(name);
     EXPECT_EQ(rows.text(row, 1), at == refs.end() ? "" : at->second) << operation << " " << name;
     if (rows.text(row, 2).empty()) {
