@@ -182,10 +182,10 @@ def test_the_command_records_and_lists_runs(cli, repo):
     assert listed("--git-sha", "0a1b") == [first["id"]]
     assert listed("-r", repo.id, "--experiment", "default") == [second["id"]]
     rows = cli.run("exp", "ls", "--sort", "-accuracy", "-o", "csv").text.splitlines()
-    assert rows[0] == "run,experiment,branch,commit,created,accuracy,loss@val,epochs"
-    assert rows[1].split(",")[5:] == ["0.9", "", "9"] and rows[2].split(",")[5:] == ["0.83", "0.5", "50"]
+    assert rows[0] == "run,name,state,experiment,branch,commit,created,tags,accuracy,loss@val,epochs"
+    assert rows[1].split(",")[8:] == ["0.9", "", "9"] and rows[2].split(",")[8:] == ["0.83", "0.5", "50"]
     table = cli.run("exp", "ls", "--metrics", "accuracy", "--params", "none", "-o", "md").text
-    assert table.startswith("| run | experiment | branch | commit | created | accuracy |\n| --- |")
+    assert table.startswith("| run | name | state | experiment | branch | commit | created | tags | accuracy |\n| --- |")
     assert len(cli.run("exp", "ls", "-o", "jsonl").text.splitlines()) == 2
     cli.run("exp", "ls", "--where", "accuracy>1", status=1)
 
@@ -201,9 +201,9 @@ def test_the_command_finds_runs_by_what_their_commits_measure(cli, repo):
     assert best["branch"] == "exp-1", "the commit is its head"
     told = cli.json("exp", "log", "--ref", commit, "--of-branch", "gone", "--experiment", "dogs", "--metric", "accuracy=0.1")
     rows = cli.run("exp", "ls", "--where", "metrics.accuracy>0.8", "--sort", "-accuracy", "-o", "csv").text.splitlines()
-    assert rows[0] == "run,experiment,branch,commit,created,accuracy,loss,lr"
+    assert rows[0] == "run,name,state,experiment,branch,commit,created,tags,accuracy,loss,lr"
     assert [row.split(",")[0] for row in rows[1:]] == [best["id"], cli.json("exp", "ls", "--of-branch", "main")["items"][0]["id"]]
-    assert rows[1].split(",")[5:] == ["0.95", "0.5", "0.1"] and rows[2].split(",")[5:] == ["0.85", "", ""]
+    assert rows[1].split(",")[8:] == ["0.95", "0.5", "0.1"] and rows[2].split(",")[8:] == ["0.85", "", ""]
     of_gone = cli.json("exp", "ls", "--of-branch", "gone")["items"]
     assert [run["id"] for run in of_gone] == [told["id"]]
     assert [metric["name"] for metric in of_gone[0]["commit_metrics"]] == ["loss"], "accuracy is its own"

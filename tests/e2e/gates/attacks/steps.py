@@ -236,7 +236,8 @@ def promote(stage, who, *candidates, to="main", settle=True, **members):
         made = stage.tarn(who, "promote", *candidates, "--to", to, *words, "-o", "json")
     else:
         made = stage.ask(who, "POST", "/promotions", json={"candidates": list(candidates), "destination": to, **members})
-    if made.status in (200, 202) and '"steps"' in made.text:
+    # The command's status is 0 here when the promotion has ended badly before its answer was read.
+    if made.status in (0, 200, 202) and '"steps"' in made.text:
         stage.promotions.append(made.json()["id"])
         stage.keep("promotion", made.json()["id"])
         if settle:
