@@ -91,6 +91,7 @@ def test_a_branch_is_rebased_and_gets_another_name(window, prepared):
     page.get_by_role("button", name="Actions of old").click()
     page.get_by_role("menuitem", name="Rename…").click()
     page.get_by_label("New name").fill("new")
+    window.review("branch-rename")
     page.get_by_role("dialog").get_by_role("button", name="Rename").click()
     expect(page.get_by_role("grid", name="Branches").get_by_role("link", name="new", exact=True)).to_be_visible()
     assert "new" in names(prepared) and "old" not in names(prepared)
