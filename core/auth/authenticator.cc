@@ -152,6 +152,19 @@ metrics::Counter& login_failures(std::string_view why) {
               "in a minute");
 }
 
+std::shared_ptr<const Permissions> prepared(std::string_view user, std::string_view limits) {
+  return std::make_shared<const Permissions>(
+      user, std::vector<std::vector<Statement>>{decode_statements(limits)});
+}
+
+Principal limited(Principal principal, std::string_view limits,
+                  const std::shared_ptr<const Permissions>& prepared) {
+  if (!prepared) return principal;
+  principal.limits = limits;
+  principal.permissions = std::make_shared<const Permissions>(principal.permissions, prepared);
+  return principal;
+}
+
 }  // namespace
 
 struct Authenticator::State {
@@ -162,6 +175,7 @@ struct Authenticator::State {
     std::string secret;
     std::string user;
     std::string limits;
+    std::shared_ptr<const Permissions> prepared_limits;  ///< null without limits
   };
   template <typename Facts>
   struct Cached {
@@ -197,9 +211,11 @@ struct Authenticator::State {
     };
     const db::Rows rows = pool.run(kSelectKey, {access_key_id}, db::Pool::Retry::kRead);
     if (rows.empty()) return std::nullopt;
-    return KeyFacts{open_secret(master_key, access_key_id, rows.bytes(0, Column::kSecret)),
-                    std::string(rows.text(0, Column::kName)),
-                    std::string(rows.bytes(0, Column::kLimits))};
+    KeyFacts facts{open_secret(master_key, access_key_id, rows.bytes(0, Column::kSecret)),
+                   std::string(rows.text(0, Column::kName)),
+                   std::string(rows.bytes(0, Column::kLimits)), nullptr};
+    if (!facts.limits.empty()) facts.prepared_limits = prepared(facts.user, facts.limits);
+    return facts;
   }
 
   std::optional<Principal> load_principal(std::string_view user) {
@@ -272,10 +288,8 @@ Authenticator::~Authenticator() = default;
 
 Principal limited(Principal principal, std::string_view limits) {
   if (limits.empty()) return principal;
-  principal.limits = limits;
-  principal.permissions = std::make_shared<const Permissions>(
-      *principal.permissions, principal.user.name, decode_statements(limits));
-  return principal;
+  const std::string user = principal.user.name;
+  return limited(std::move(principal), limits, prepared(user, limits));
 }
 
 std::optional<AccessKey> Authenticator::find_key(std::string_view access_key_id) {
@@ -287,7 +301,7 @@ std::optional<AccessKey> Authenticator::find_key(std::string_view access_key_id)
   if (!principal) return std::nullopt;
   principal->access_key_id = access_key_id;
   return AccessKey{std::string(access_key_id), std::move(facts->secret),
-                   limited(*std::move(principal), facts->limits)};
+                   limited(*std::move(principal), facts->limits, facts->prepared_limits)};
 }
 
 std::optional<Principal> Authenticator::check_password(std::string_view access_key_id,

@@ -25,7 +25,8 @@ struct Principal {
   std::string limits{};
 };
 
-/// The user as one who asked with limits (Principal::limits) may act; "" = none.
+/// The user as one who asked with limits (Principal::limits) may act; "" = none. Prepares the
+/// statements, which find_key does once for many requests.
 Principal limited(Principal principal, std::string_view limits);
 
 struct AccessKey {

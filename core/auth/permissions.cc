@@ -210,12 +210,6 @@ Permissions::Permissions(std::string_view user,
   }
 }
 
-Permissions::Permissions(const Permissions& of_user, std::string_view user,
-                         const std::vector<Statement>& limits)
-    : Permissions(of_user) {
-  limits_ = std::make_shared<const Permissions>(user, std::vector<std::vector<Statement>>{limits});
-}
-
 bool changes_accounts(Action action) {
   const std::string_view name = name_of(action);
   constexpr std::string_view kAccounts = "auth:";
@@ -225,13 +219,12 @@ bool changes_accounts(Action action) {
 }
 
 template <typename Decide>
-std::optional<Permissions::Decision> Permissions::held_back(Action action,
-                                                            const Decide& decide) const {
+std::optional<Permissions::Decision> Permissions::limited(Action action,
+                                                          const Decide& decide) const {
   if (!limits_) return std::nullopt;
   if (changes_accounts(action)) return Decision::kDenied;
   const Decision decision = decide(*limits_);
-  if (decision == Decision::kAllowed) return std::nullopt;
-  return decision;
+  return decision == Decision::kAllowed ? decide(*of_user_) : decision;
 }
 
 bool Permissions::Rule::applies(Action action, std::string_view client_address) const {
@@ -249,10 +242,10 @@ bool Permissions::Rule::applies(Action action, std::string_view client_address) 
 
 Permissions::Decision Permissions::decide(Action action, std::string_view resource,
                                           std::string_view client_address) const {
-  if (const auto held = held_back(action, [&](const Permissions& limits) {
-        return limits.decide(action, resource, client_address);
+  if (const auto decision = limited(action, [&](const Permissions& one) {
+        return one.decide(action, resource, client_address);
       })) {
-    return *held;
+    return *decision;
   }
   const std::string bare = without_ref(resource);
   Decision decision = Decision::kNotAllowed;
@@ -272,10 +265,10 @@ Permissions::Decision Permissions::decide(Action action, std::string_view resour
 
 Permissions::Decision Permissions::decide_on_all_objects(Action action, std::string_view repository,
                                                          std::string_view client_address) const {
-  if (const auto held = held_back(action, [&](const Permissions& limits) {
-        return limits.decide_on_all_objects(action, repository, client_address);
+  if (const auto decision = limited(action, [&](const Permissions& one) {
+        return one.decide_on_all_objects(action, repository, client_address);
       })) {
-    return *held;
+    return *decision;
   }
   const std::string objects = object_arn(repository, "");
   const std::string refs = ref_arn(repository, "");
@@ -312,10 +305,10 @@ Permissions::Rests Permissions::Rule::rests(std::string_view prefix) const {
 
 Permissions::Decision Permissions::decide_below(Action action, std::string_view prefix,
                                                 std::string_view client_address) const {
-  if (const auto held = held_back(action, [&](const Permissions& limits) {
-        return limits.decide_below(action, prefix, client_address);
+  if (const auto decision = limited(action, [&](const Permissions& one) {
+        return one.decide_below(action, prefix, client_address);
       })) {
-    return *held;
+    return *decision;
   }
   const std::string bare = without_ref(prefix);
   Decision decision = Decision::kNotAllowed;
@@ -346,10 +339,10 @@ Permissions::Decision Permissions::decide_on_source(Action action, std::string_v
                                                     const RefScope& source,
                                                     std::string_view destination,
                                                     std::string_view client_address) const {
-  if (const auto held = held_back(action, [&](const Permissions& limits) {
-        return limits.decide_on_source(action, repository, source, destination, client_address);
+  if (const auto decision = limited(action, [&](const Permissions& one) {
+        return one.decide_on_source(action, repository, source, destination, client_address);
       })) {
-    return *held;
+    return *decision;
   }
   const std::string from = ref_arn(repository, source.ref);
   const std::string to = ref_arn(repository, destination);

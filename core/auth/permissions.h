@@ -41,10 +41,10 @@ class Permissions {
   /// Allows nothing.
   Permissions() = default;
   Permissions(std::string_view user, const std::vector<std::vector<Statement>>& policies);
-  /// Permissions of the user through a key with limits: allowed is what both allow. Changes of
-  /// accounts are denied, as a key could otherwise be made that has no limits and no end.
-  Permissions(const Permissions& of_user, std::string_view user,
-              const std::vector<Statement>& limits);
+  /// Permissions through a key with limits: allowed is what both allow. Changes of accounts are
+  /// denied, as a key could otherwise be made that has no limits and no end. Neither is null.
+  Permissions(std::shared_ptr<const Permissions> of_user, std::shared_ptr<const Permissions> limits)
+      : of_user_(std::move(of_user)), limits_(std::move(limits)) {}
 
   enum class Decision {
     kAllowed,
@@ -84,12 +84,13 @@ class Permissions {
     std::vector<std::string> resources;
     std::map<std::string, std::map<std::string, std::vector<std::string>>> conditions;
   };
-  /// The decision of the limits, if that is not kAllowed.
+  /// The decision where there are limits.
   template <typename Decide>
-  std::optional<Decision> held_back(Action action, const Decide& decide) const;
+  std::optional<Decision> limited(Action action, const Decide& decide) const;
 
-  std::vector<Rule> rules_;
-  std::shared_ptr<const Permissions> limits_;  ///< null: none
+  std::vector<Rule> rules_;                     ///< empty where there are limits
+  std::shared_ptr<const Permissions> of_user_;  ///< null: without limits
+  std::shared_ptr<const Permissions> limits_;   ///< null: without limits
 };
 
 /// Whether the action changes users, groups, policies, keys or external principals.
