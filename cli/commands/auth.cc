@@ -1,13 +1,12 @@
 // tarn auth whoami | login | switch | token
 
-#include <chrono>
 #include <string>
 #include <string_view>
 
 #include <nlohmann/json.hpp>
 
 #include "cli/commands/commands.h"
-#include "cli/duration.h"
+#include "cli/commands/new_key.h"
 #include "cli/exit_code.h"
 #include "cli/json_text.h"
 #include "cli/local_file.h"
@@ -222,8 +221,6 @@ namespace {
 
 constexpr const char* kUsers = "/auth/users";
 
-std::string user_path(std::string_view user) { return api_path({"auth", "users", user}); }
-
 void list_users(Session& session, const Names& options) {
   print_accounts(session, {.path = kUsers, .query = {{"prefix", options.prefix}}}, "user");
 }
@@ -232,99 +229,6 @@ std::string group_path(std::string_view group) { return api_path({"auth", "group
 
 std::string member_path(std::string_view group, std::string_view user) {
   return group_path(group) + api_path({"members", user});
-}
-
-std::string keys_path(std::string_view user) { return user_path(user) + "/credentials"; }
-
-std::string invitations_path(std::string_view user) { return user_path(user) + "/invitations"; }
-
-constexpr const char* kSendOnceHelp =
-    "print a link with which the user makes the key, once, instead of the key";
-
-/// Output of a new key, or of the link that stands for it.
-struct KeyOrLink {
-  Json members = Json::object();
-  Pairs lines{};
-  std::string remark{};
-};
-
-KeyOrLink make_key(Client& client, std::string_view user) {
-  KeyOrLink out{.members = client.call(post_request(keys_path(user))),
-                .remark = "the secret key cannot be shown again"};
-  out.lines = {{"access key", out.members.value("access_key_id", "")},
-               {"secret key", out.members.value("secret_access_key", "")}};
-  return out;
-}
-
-/// The names in policies of what an argument of --can names: "*", an ARN, or
-/// tarn://REPO[/REF[/PATH]], where '*' stands for any text.
-std::vector<std::string> arns_of(const std::string& text) {
-  if (text == "*" || text.starts_with("arn:")) return {text};
-  const Uri uri = any_uri(text, {});
-  const std::string repository = str_cat("arn:lakefs:fs:::repository/", uri.repository);
-  if (!uri.path.empty()) return {str_cat(repository, "/ref/", uri.ref, "/object/", uri.path)};
-  if (uri.ref.empty()) return {repository, repository + "/*"};
-  return {str_cat(repository, "/branch/", uri.ref), str_cat(repository, "/tag/", uri.ref),
-          str_cat(repository, "/ref/", uri.ref), str_cat(repository, "/ref/", uri.ref, "/*")};
-}
-
-/// Statements of "ACTION@RESOURCE".
-void add_statements(Json& statements, const std::string& text) {
-  const size_t at = text.find('@');
-  if (at == std::string::npos || at == 0 || at + 1 == text.size()) {
-    throw usage_error(
-        str_cat("--can ", text,
-                ": expected ACTION@RESOURCE, such as fs:ReadObject@tarn://lake/main/data/*"));
-  }
-  for (const std::string& resource : arns_of(text.substr(at + 1))) {
-    statements.push_back({{"effect", "allow"},
-                          {"action", Json::array({text.substr(0, at)})},
-                          {"resource", resource}});
-  }
-}
-
-/// A key with an end, with less than its user may, or both.
-struct Limits {
-  std::string life;
-  std::vector<std::string> can;
-
-  void declare(Command& command) {
-    command.option("--for", life, "the key ends after this time: 30m, 12h")
-        .option("--can", can,
-                "what the key may do of what its user may: ACTION@RESOURCE, such as "
-                "fs:ReadObject@tarn://lake/main/data/*; may be repeated");
-  }
-  bool any() const { return !life.empty() || !can.empty(); }
-  Json body() const {
-    Json out = Json::object();
-    if (!life.empty()) {
-      out["life_seconds"] =
-          std::chrono::duration_cast<std::chrono::seconds>(parse_duration(life)).count();
-    }
-    for (const std::string& one : can) add_statements(out["statement"], one);
-    return out;
-  }
-};
-
-KeyOrLink make_limited_key(Client& client, std::string_view user, const Limits& limits) {
-  KeyOrLink out{.members = client.call(post_request(user_path(user) + "/keys", limits.body())),
-                .remark = "the secret key cannot be shown again"};
-  out.lines = {{"access key", out.members.value("access_key_id", "")},
-               {"secret key", out.members.value("secret_access_key", "")}};
-  if (out.members.contains("expires_at")) {
-    out.lines.emplace_back("until", time_in_words(out.members["expires_at"].get<int64_t>()));
-  }
-  return out;
-}
-
-KeyOrLink make_link(Client& client, std::string_view user) {
-  const Json made = client.call(post_request(invitations_path(user)));
-  KeyOrLink out{.remark = str_cat("send the link to ", user,
-                                  " alone: it makes one key, and then opens nothing more")};
-  out.members = {{"link", made.at("url")}, {"link_expires_at", made.at("expires_at")}};
-  out.lines = {{"link", made.value("url", "")},
-               {"until", time_in_words(made.value("expires_at", int64_t{0}))}};
-  return out;
 }
 
 struct CreateUser {
@@ -584,7 +488,7 @@ void list_credentials(Session& session, const CredentialsOptions& options) {
 
 struct CreateCredentials : CredentialsOptions {
   bool send_once = false;
-  Limits limits;
+  KeyLimits limits;
 
   void declare(Command& command) {
     CredentialsOptions::declare(command);
@@ -593,18 +497,13 @@ struct CreateCredentials : CredentialsOptions {
   }
 };
 
-KeyOrLink make_credentials(Client& client, const std::string& user,
-                           const CreateCredentials& options) {
+void create_credentials(Session& session, const CreateCredentials& options) {
+  const std::string user = user_or_self(session, options.user);
   if (options.limits.any() && options.send_once) {
     throw usage_error("--send-once: a key made by a link has no limits; leave out --for and --can");
   }
-  if (options.limits.any()) return make_limited_key(client, user, options.limits);
-  return options.send_once ? make_link(client, user) : make_key(client, user);
-}
-
-void create_credentials(Session& session, const CreateCredentials& options) {
-  const std::string user = user_or_self(session, options.user);
-  KeyOrLink made = make_credentials(session.client, user, options);
+  KeyOrLink made = options.send_once ? make_link(session.client, user)
+                                     : make_key(session.client, user, options.limits);
   made.lines.emplace_back("user", user);
   made.members["user"] = user;
   made.members["changed"] = true;
