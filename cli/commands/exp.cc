@@ -110,11 +110,7 @@ void log_experiment(Session& session, const Log& options) {
 }
 
 std::string tags_of(const Json& run) {
-  std::string out;
-  for (const Json& tag : run["tags"]) {
-    out += str_cat(out.empty() ? "" : ", ", tag.get<std::string>());
-  }
-  return out;
+  return joined(run.value("tags", std::vector<std::string>{}), ", ");
 }
 
 struct Label {
