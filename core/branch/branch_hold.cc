@@ -7,6 +7,7 @@
 #include "core/base/error.h"
 #include "core/base/lease.h"
 #include "core/base/reasons.h"
+#include "core/base/str_cat.h"
 #include "core/base/wait_scope.h"
 
 namespace tarn::branch {
@@ -77,6 +78,13 @@ void BranchQueues::release_abandoned(meta::Branches& branches, std::optional<Bra
   }
   MutexLock lock(mutex_);
   abandoned_.merge(taken);
+}
+
+[[noreturn]] void throw_taken_over(std::string_view undone) {
+  throw Error(ErrorCode::kConflict, reason::kBranchLocked,
+              str_cat("the branch was taken over by another operation, or other rules were set, "
+                      "while this one ran: ",
+                      undone, ", try again"));
 }
 
 BranchHold::BranchHold(Engine& engine, const Branch& branch, bool rotate,

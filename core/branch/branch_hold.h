@@ -7,6 +7,7 @@
 #include <functional>
 #include <map>
 #include <optional>
+#include <string_view>
 
 #include "core/base/lease.h"
 #include "core/base/mutex.h"
@@ -77,5 +78,9 @@ class BranchHold {
   std::chrono::steady_clock::time_point renewed_;
   bool ended_ = false;
 };
+
+/// Throws conflict (reason "branch_locked") for a verb that lost the branch, or whose rules
+/// changed, while it held it. `undone` says what did not happen: "it was not deleted".
+[[noreturn]] void throw_taken_over(std::string_view undone);
 
 }  // namespace tarn::branch

@@ -164,11 +164,9 @@ void remove_branch(Engine& engine, const Repository& repository, const Branch& b
   change.before([&hold] { hold.keep_alive(); });
   if (!engine.branches.remove(branch.id, hold.lease(), only, change.step())) {
     if (only == Branches::RemoveIf::kUnused) check_unused(engine, repository, branch);
+    if (only != Branches::RemoveIf::kExpired) throw_taken_over("it was not deleted");
     throw Error(ErrorCode::kConflict, reason::kBranchLocked,
-                only == Branches::RemoveIf::kExpired
-                    ? "it expires later by now, is in use, or was taken over meanwhile"
-                    : "the branch was taken over by another operation, or other rules were "
-                      "set, while this one ran: it was not deleted, try again");
+                "it expires later by now, is in use, or was taken over meanwhile");
   }
   hold.ended();
 }

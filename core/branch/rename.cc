@@ -147,9 +147,7 @@ void check_quotas(Engine& engine, const Repository& repository, const Names& nam
                   str_cat("cannot rename default branch \"", names.before,
                           "\": it takes the permission fs:UpdateRepository"));
     case Outcome::kChanged:
-      throw Error(ErrorCode::kConflict, reason::kBranchLocked,
-                  "the branch was taken over by another operation, or other rules were set, while "
-                  "this one ran: it was not renamed, try again");
+      throw_taken_over("it was not renamed");
     case Outcome::kBranchGone:
     case Outcome::kDone:
       break;

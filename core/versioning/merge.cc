@@ -20,6 +20,18 @@
 #include "core/tree/merge.h"
 
 namespace tarn::versioning {
+tree::Resolution resolution_of(MergeStrategy strategy) {
+  switch (strategy) {
+    case MergeStrategy::kNone:
+      return tree::Resolution::kConflict;
+    case MergeStrategy::kSourceWins:
+      return tree::Resolution::kTakeSource;
+    case MergeStrategy::kDestinationWins:
+      return tree::Resolution::kTakeDestination;
+  }
+  return tree::Resolution::kConflict;
+}
+
 namespace {
 
 constexpr std::string_view kStrategyKey = ".lakefs.merge.strategy";
@@ -45,15 +57,7 @@ tree::Resolution resolution_of(const MergeRequest& request, const Key& key) {
     return resolution.take_source ? tree::Resolution::kTakeSource
                                   : tree::Resolution::kTakeDestination;
   }
-  switch (request.strategy) {
-    case MergeStrategy::kNone:
-      return tree::Resolution::kConflict;
-    case MergeStrategy::kSourceWins:
-      return tree::Resolution::kTakeSource;
-    case MergeStrategy::kDestinationWins:
-      return tree::Resolution::kTakeDestination;
-  }
-  return tree::Resolution::kConflict;
+  return resolution_of(request.strategy);
 }
 
 /// Includes the current token: what was staged when the merge began counts, and sealing it for a

@@ -15,11 +15,16 @@
 #include "core/model/repository.h"
 #include "core/versioning/merge_terms.h"
 
+namespace tarn::tree {
+enum class Resolution;
+}
+
 namespace tarn::versioning {
 
 enum class MergeStrategy { kNone, kSourceWins, kDestinationWins };
 /// "", "source-wins", "dest-wins"; throws invalid_argument for anything else.
 MergeStrategy parse_merge_strategy(std::string_view text);
+tree::Resolution resolution_of(MergeStrategy strategy);
 
 /// Settles conflicts of the keys that match.
 struct ConflictResolution {

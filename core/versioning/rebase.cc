@@ -7,6 +7,7 @@
 #include "core/base/reasons.h"
 #include "core/base/str_cat.h"
 #include "core/branch/authors.h"
+#include "core/branch/branch_hold.h"
 #include "core/branch/history.h"
 #include "core/branch/hook_files.h"
 #include "core/branch/protection.h"
@@ -35,18 +36,6 @@ constexpr size_t kDigitsShown = 12;
     message += str_cat(" \"", conflict.key.str(), "\"");
   }
   throw Error(ErrorCode::kConflict, reason::kMergeConflict, message);
-}
-
-tree::Resolution resolution_of(MergeStrategy strategy) {
-  switch (strategy) {
-    case MergeStrategy::kSourceWins:
-      return tree::Resolution::kTakeSource;
-    case MergeStrategy::kDestinationWins:
-      return tree::Resolution::kTakeDestination;
-    case MergeStrategy::kNone:
-      break;
-  }
-  return tree::Resolution::kConflict;
 }
 
 /// One attempt with the branch held.
@@ -204,9 +193,7 @@ class RebaseAttempt {
             const std::vector<int64_t>& without_effect) {
     branch::check_hook_files(engine_, repository_.name, hold.lease().root, onto.root);
     if (!engine_.branches.move_head(branch_.id, hold.lease(), onto, without_effect)) {
-      throw Error(ErrorCode::kConflict, reason::kBranchLocked,
-                  "the branch was taken over by another operation, or other rules were set, while "
-                  "this one ran: nothing changed, try again");
+      branch::throw_taken_over("it was not moved");
     }
     hold.ended();
     result.head = onto.id;
