@@ -372,6 +372,7 @@ std::map<std::string, LiveCurve> LiveRunStore::curves(RepositoryId repository,
       curve.shown = sampled<Extremes>(parts[id], limit, joined);
       continue;
     }
+    // One run at a time, since the points of many would be hundreds of megabytes.
     std::vector<Point> all;
     const db::Rows bodies = pool_.run(kSelectBodies, {repo, id, name}, db::Pool::Retry::kRead);
     for (size_t row = 0; row < bodies.size(); ++row) {
