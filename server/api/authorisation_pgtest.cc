@@ -150,6 +150,18 @@ TEST_F(RoleMatrix, LimitsOfAKeyRefuseAsPoliciesDo) {
   EXPECT_GT(asked, 3 * rows().size());
 }
 
+TEST_F(RoleMatrix, AKeyWithLimitsLearnsWhatItMay) {
+  grant({kEverything});
+  limit_and_wait({{auth::Statement::Effect::kAllow, {"fs:Read*"}, {"*"}, {}}});
+  const auto asked = [&](const std::string& action) {
+    const std::string body = R"({"checks":[{"action":")" + action +
+                             R"(","resource":"arn:lakefs:fs:::repository/data"}]})";
+    return send({"checkPermissions", "", body, {}}, first).body;
+  };
+  EXPECT_NE(asked("fs:ReadRepository").find(R"("allowed":true)"), std::string::npos);
+  EXPECT_NE(asked("fs:DeleteRepository").find(R"("allowed":false)"), std::string::npos);
+}
+
 TEST_F(RoleMatrix, DeletedKeyIsRefused) {
   for (const Row& row : rows()) {
     if (is(row, kNeedsNothing)) continue;

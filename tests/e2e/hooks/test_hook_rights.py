@@ -54,9 +54,11 @@ def vault(hooked, name):
     return made
 
 
-@pytest.fixture
-def developer(hooked, name, vault):
-    """One of the group Developers, who may not read the vault."""
+@pytest.fixture(params=["a developer", "a key with limits"])
+def developer(request, hooked, name, vault):
+    """One of the group Developers, who may not read the vault; or an administrator with a key that may do no more."""
+    if request.param == "a key with limits":
+        return limited_administrator(hooked, name, vault)
     admin = lakefs_sdk.AuthApi(sdk(hooked))
     admin.create_user(user_creation=models.UserCreation(id=name))
     admin.add_group_membership("Developers", name)
@@ -65,6 +67,24 @@ def developer(hooked, name, vault):
     admin.attach_policy_to_user(name, name)
     key = admin.create_credentials(name)
     return types.SimpleNamespace(url=hooked.url, access_key=key.access_key_id, secret_key=key.secret_access_key, name=name)
+
+
+def limited_administrator(server, name, vault):
+    where = f"arn:lakefs:fs:::repository/{vault.id}"
+    statement = [
+        {"effect": "allow", "action": ["*"], "resource": "*"},
+        {"effect": "deny", "action": ["fs:WriteHooks"], "resource": "*"},
+        {"effect": "deny", "action": ["fs:*"], "resource": f"{where}*"},
+    ]
+    made = requests.post(
+        f"{server.url}/api/v1/auth/users/admin/keys",
+        json={"statement": statement},
+        auth=(server.access_key, server.secret_key),
+        timeout=60,
+    )
+    assert made.status_code == 201, made.text
+    key = made.json()
+    return types.SimpleNamespace(url=server.url, access_key=key["access_key_id"], secret_key=key["secret_access_key"], name=name)
 
 
 def forbidden(call):
